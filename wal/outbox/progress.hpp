@@ -1,0 +1,50 @@
+// How far one ring's slots have come, and the place where savers wait for theirs.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <holdfast/result.hpp>
+
+namespace holdfast::wal {
+
+// Positions are those of Ring (just past a slot). Both watermarks only rise: written (in the page cache of the log) and
+// settled (durable, or known to have failed). A failure covers a range of positions and holds the error for whoever
+// waits for a slot inside it. Thread-safe.
+class Progress {
+public:
+    void publish_written(std::uint64_t position);
+    void publish_settled(std::uint64_t position);
+    // The awaited slot that ends at `end_position` failed. Call before publish_settled.
+    void publish_failure(std::uint64_t end_position, Error error);
+    // Wakes everybody; from now on waits end with `closed` unless their slot is settled.
+    void close();
+
+    std::uint64_t written() const noexcept { return written_.load(std::memory_order_acquire); }
+    std::uint64_t settled() const noexcept { return settled_.load(std::memory_order_acquire); }
+
+    using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+    // Waits until written/settled reaches `end_position`. Errors: busy (deadline), closed, or the slot's own failure
+    // (wait_settled consumes it).
+    Result<void> wait_written(std::uint64_t end_position, Deadline deadline);
+    Result<void> wait_settled(std::uint64_t end_position, Deadline deadline);
+
+private:
+    struct Failure {
+        std::uint64_t end_position;
+        Error error;
+    };
+    std::atomic<std::uint64_t> written_{0};
+    std::atomic<std::uint64_t> settled_{0};
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Failure> failures_;  // guarded by mutex_
+    bool closed_ = false;            // guarded by mutex_
+};
+
+}  // namespace holdfast::wal
