@@ -11,6 +11,7 @@
 
 #include "wal/base/disk.hpp"
 #include "wal/base/guarded_clock.hpp"
+#include "wal/frame_batch.hpp"
 #include "wal/recovery.hpp"
 
 namespace holdfast::wal {
