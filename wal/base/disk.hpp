@@ -81,6 +81,7 @@ public:
     virtual Result<void> make_directory(const std::string& path) = 0;         // ok when it is there already
     virtual Result<void> rename(const std::string& from, const std::string& to) = 0;  // replaces
     virtual Result<void> remove(const std::string& path) = 0;                 // a file; not_found when absent
+    virtual Result<void> remove_directory(const std::string& path) = 0;       // an empty one; not_found when absent
     virtual Result<void> sync_directory(const std::string& path) = 0;
 
     virtual Result<std::uint64_t> free_bytes(const std::string& path) = 0;
