@@ -1,0 +1,34 @@
+// Puts one frame of the log into an index: the real one, one being rebuilt, or a read-only overlay. The same code for
+// all three, so that they cannot differ.
+#pragma once
+
+#include <string>
+
+#include <holdfast/result.hpp>
+
+#include "index/index.hpp"
+#include "wal/frame.hpp"
+
+namespace holdfast::engine {
+
+struct FrameInLog {
+    const wal::FrameHeader& header;
+    wal::Location location;
+    ByteView meta;
+};
+
+enum class Applied : std::uint8_t {
+    changed,    // the index holds it
+    no_effect,  // a state for a version that is not current, or that does not follow the state in force
+    undecodable,// valid frame, payload this build cannot read: counted by the caller, skipped
+};
+
+// Also moves the applied LSN. Errors are the index's own.
+Result<Applied> apply_frame(index::WriteView& view, const FrameInLog& frame);
+
+// Cursor frames (FORMAT.md, "Cursor").
+inline constexpr std::size_t kCursorEntryBytes = 72;
+inline constexpr std::uint32_t kSourceFinal = 1, kSourceIsSpill = 2, kSourceIsAnonymous = 4;
+void append_cursor_entry(const index::SourceRow& row, Bytes& to);
+
+}  // namespace holdfast::engine
