@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <holdfast/dlq_store.hpp>
 #include <holdfast/query.hpp>
 #include <holdfast/result.hpp>
 #include <holdfast/stats.hpp>
