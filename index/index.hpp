@@ -77,6 +77,21 @@ public:
     // Takes a version out of every table (for retention; not used before reclaim exists).
     virtual void erase(const LetterRow& row) = 0;
     virtual void put_source(const SourceRow& row) = 0;
+    // One frame more came from a source: its position rises to `position` and its logged letters by one, until the next
+    // cursor entry says the whole truth. So the sources are a function of the log up to the applied LSN, also where a
+    // batch was torn before its cursor frame. Called once a letter: a view that can be quicker than this overrides it.
+    virtual Result<void> advance_source(std::uint64_t source_id, std::uint64_t position) {
+        HOLDFAST_TRY_ASSIGN(const std::vector<SourceRow> rows, sources());
+        SourceRow row;
+        row.source_id = source_id;
+        for (const SourceRow& known : rows) {
+            if (known.source_id == source_id) row = known;
+        }
+        row.position = position > row.position ? position : row.position;
+        ++row.logged;
+        put_source(row);
+        return {};
+    }
     virtual void erase_source(std::uint64_t source_id) = 0;
     virtual void count_folded(std::uint64_t letters) = 0;
     virtual void set_applied(Lsn lsn) = 0;  // everything up to here is in
