@@ -72,6 +72,7 @@ public:
     // directory synced. Errors: unsupported (it cannot be mapped or kept resident here; error.detail says why; nothing is left behind), io.
     static Result<std::unique_ptr<Ring>> create_mapped(Disk& disk, const std::string& directory, Uuid store_uuid,
                                                        const RingOptions& options);
+    // The same in the process's own memory. Null when there is not enough of it. The options have been checked.
     static std::unique_ptr<Ring> create_anonymous(Disk& disk, const RingOptions& options);
     ~Ring();  // leaves the file as it is: like a crash
     Ring(const Ring&) = delete;
@@ -79,7 +80,8 @@ public:
 
     std::uint64_t id() const noexcept;
     bool is_mapped() const noexcept;
-    std::uint32_t payload_bytes_max() const noexcept;  // of one slot: a quarter of the data, less the slot header
+    // Of one slot: a quarter of the data, and less than 16 MiB (a publish word says so much), less the slot header.
+    std::uint32_t payload_bytes_max() const noexcept;
     int lock_descriptor() const noexcept;              // for the fork guard; -1 when there is none
 
     // --- producers, any thread; no lock, no allocation, no system call ---
@@ -89,9 +91,11 @@ public:
         MutableByteView payload;  // exactly the bytes asked for
     };
     // Room for one slot, or nothing: full in bytes or in letters. `payload_bytes` is at most payload_bytes_max().
-    // Between this and publish() nothing may fail.
+    // Between this and publish() nothing may fail. After 2^43 units (half a pebibyte) the answer is nothing for ever: the
+    // ring is to be drained and replaced.
     std::optional<Reservation> try_reserve(std::uint32_t payload_bytes) noexcept;
-    // Computes the checks, writes the slot header, and publishes with one release store.
+    // Computes the checks, writes the slot header, and publishes with one release store. For a large letter the lengths
+    // of `fields` are taken from the payload, so that the slot says those of the letter itself.
     void publish(const Reservation& reservation, const SlotFields& fields) noexcept;
 
     void count_offered() noexcept;
@@ -110,21 +114,25 @@ public:
 
     // --- the one consumer ---
     // The slot at `cursor`, which is moved past it; nothing when that one is not published (yet), or there is none.
-    // Pads are passed over. A slot whose header does not check out is skipped and counted in slots_bad(). Start with
-    // cursor = released_position().
+    // Pads are passed over. A slot whose header does not check out is skipped and counted in slots_bad(). A slot that is
+    // not published is never passed, however long its producer pauses. Start with cursor = released_position().
     std::optional<SlotView> take(std::uint64_t& cursor) noexcept;
     bool payload_checks_out(const SlotView& slot, ByteView copy) const noexcept;
     // Everything below `position` is durable elsewhere: zeroes its publish words, then gives the space back.
     void release(std::uint64_t position) noexcept;
-    // Populates pages ahead of the producers, so that their stores do not fault after a writeback.
+    // Populates pages ahead of the producers, so that their stores do not fault after a writeback. Call it after each
+    // batch, not when idle: it makes pages dirty.
     void populate_ahead() noexcept;
     std::uint64_t slots_bad() const noexcept;
 
-    // Closes and removes the file, and syncs the directory. Only when it is drained and its final cursor is durable.
+    // Removes the file and syncs the directory. Only when it is drained and its final cursor is durable. The memory stays
+    // until destruction, so that a producer that comes late does no harm.
     Result<void> remove();
 
     // --- large letters: a file of their own beside the ring ---
-    // Writes meta and body to `<ring id>.<number>.letter`, before reserving. Returns the slot payload that names it.
+    // Writes meta and body to `<ring id>.<number>.letter`, before reserving. Returns the slot payload that names it;
+    // whoever cannot publish it removes it again. An anonymous ring keeps them in memory. Errors: full (detail
+    // "outbox.bytes": the large letters that wait hold four times the ring's bytes), invalid_argument (4 GiB), io.
     Result<std::array<std::byte, 32>> write_large(ByteView meta, ByteView body);
     // Reads it back into `to` (meta, then body) and checks it. Errors: corrupt, not_found, io.
     Result<void> read_large(const SlotView& slot, ByteView slot_payload, Bytes& to);
@@ -132,7 +140,11 @@ public:
 
 private:
     struct State;
-    explicit Ring(std::unique_ptr<State> state);
+
+public:
+    explicit Ring(std::unique_ptr<State> state);  // for create_*: nobody else can name a State
+
+private:
     std::unique_ptr<State> state_;
 };
 
@@ -143,17 +155,26 @@ public:
     const RingCounters& counters() const noexcept { return counters_; }
     const std::string& path() const noexcept { return path_; }
 
-    // Every slot that was published, in order of position, from `from_position` on. Its payload has been checked, and
-    // that of a large letter has been read from its file: `payload` is the letter's own meta and body.
-    // `bad` counts slots whose publish word was set and whose header or payload does not check out.
+    // For the fork guard, while the ring is drained; -1 when it was read without a lock.
+    int lock_descriptor() const noexcept;
+
+    // Every slot that was published, in order of position, from `from_position` on, until `slot` returns false. Its
+    // payload has been checked, and that of a large letter has been read from its file: `payload` is the letter's own
+    // meta and body, and is valid during the call. `bad` becomes the number of slots whose publish word was set and whose
+    // header, payload or file does not check out. An io error of a large letter's file is returned after all the others
+    // were handed over.
     Result<void> for_each(std::uint64_t from_position, const std::function<bool(const SlotView&)>& slot,
                           std::uint64_t& bad) const;
 
-    // Removes the ring and its large letters and syncs the directory.
+    // Removes the ring and its large letters, syncs the directory, and lets go of the lock.
     Result<void> remove(Disk& disk);
 
 private:
     friend Result<DeadRing> read_dead_ring(Disk&, const std::string&, const std::string&, Uuid);
+    friend Result<DeadRing> read_ring_image(Disk&, const std::string&, const std::string&, Uuid);
+    static Result<DeadRing> read(Disk& disk, const std::string& directory, const std::string& name, Uuid store_uuid,
+                                 bool locked);
+
     std::string directory_, path_;
     std::uint64_t id_ = 0;
     RingCounters counters_;
@@ -166,11 +187,13 @@ struct RingFile {
     std::string name;
     bool alive = false;  // somebody holds its lock
 };
-// The rings in `directory`, by name; leftovers of unfinished creations are named in `leftovers`.
+// The rings in `directory`, by name. Files that can be removed are added to `leftovers`: unfinished creations whose
+// process is gone, and large letters whose ring is gone.
 Result<std::vector<RingFile>> list_rings(Disk& disk, const std::string& directory, std::vector<std::string>& leftovers);
 
 // Locks a dead ring and reads it. For a read-only look at a live or dead ring pass through read_ring_image instead.
-// Errors: busy (its process lives), corrupt (its header does not check out; detail = "header"), io.
+// Errors: busy (its process lives), corrupt (its header does not check out, or is that of another store, another ring or
+// a file of another length; detail = "header"), unsupported (a newer format), not_found, io.
 Result<DeadRing> read_dead_ring(Disk& disk, const std::string& directory, const std::string& name, Uuid store_uuid);
 
 // The same without a lock and for reading only: a live ring may be drained while it is read, so take the ring before
