@@ -1,0 +1,137 @@
+// The committer: outbox and facts to the log, one write and one sync a turn. It is a role, not a thread: whoever waits
+// for durability on an idle store takes a turn itself; under load the drain thread does.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <holdfast/result.hpp>
+
+#include "engine/events.hpp"
+#include "engine/fallback.hpp"
+#include "engine/outbox.hpp"
+#include "wal/base/guarded_clock.hpp"
+#include "wal/log.hpp"
+
+namespace holdfast::engine {
+
+// Something decided, to be logged as it is. All facts with one ticket are logged in one batch, in order.
+struct Fact {
+    wal::FrameKind kind = wal::FrameKind::state;
+    std::uint8_t flags = 0;
+    Bytes meta, body;
+    wal::FrameSource source;
+    std::uint64_t ticket = 0;  // 0: nobody waits for it
+};
+
+// A batch that is durable, on its way to the index.
+struct CommittedBatch {
+    wal::FrameBatch frames;
+    struct Ticket {
+        std::uint64_t ticket = 0;
+        std::size_t entry = 0;
+    };
+    std::vector<Ticket> tickets;  // of the facts in it
+    void clear() noexcept {
+        frames.clear();
+        tickets.clear();
+    }
+};
+
+// Where durable batches go, and where facts whose batch failed are given back. Implemented by the applier.
+class BatchSink {
+public:
+    virtual ~BatchSink() = default;
+    virtual void offer(std::unique_ptr<CommittedBatch> batch) = 0;
+    virtual void facts_failed(std::vector<std::uint64_t> tickets, const Error& error) = 0;
+};
+
+class Committer {
+public:
+    Committer(wal::Log& log, Outbox& outbox, Fallback& fallback, BatchSink& sink, GuardedClock& clock, const Events& events);
+
+    // --- facts, from the applier ---
+    void submit(std::vector<Fact> facts);
+
+    // --- turns ---
+    // Takes one turn if the role is free. False when somebody else has it. `committed` tells whether there was anything.
+    bool try_turn(bool& committed);
+    // Waits for the role and takes one turn. Returns how many frames it committed.
+    std::size_t turn();
+    // Writes a mark when something became durable since the last one. Waits for the role.
+    void mark(bool final);
+    // Asks the drain thread for a turn.
+    void wake();
+    // Sleeps until wake() or `pause`. For the drain thread.
+    void sleep(std::chrono::nanoseconds pause);
+
+    bool has_work() const;
+    // The log took the last batch that was tried.
+    bool healthy() const noexcept { return healthy_.load(std::memory_order_acquire); }
+    // Tries the log again although nothing waits: an empty mark. For the probe while unhealthy.
+    void probe();
+
+    std::uint64_t batches() const noexcept { return batches_.load(std::memory_order_relaxed); }
+
+private:
+    static constexpr std::size_t kBatchBytesMax = 1U << 20;
+    static constexpr std::size_t kBatchFramesMax = 4096;
+
+    struct TakenSlot {
+        std::size_t entry = 0;
+        std::uint64_t end_position = 0;
+        std::int64_t captured_unix_ns = 0;
+        std::uint8_t flags = 0;
+    };
+
+    std::size_t commit_batch();
+    void gather(CommittedBatch& batch);
+    void gather_facts(CommittedBatch& batch);
+    void gather_slots(CommittedBatch& batch);
+    void take_slot(const wal::SlotView& slot, CommittedBatch& batch);
+    void take_large(const wal::SlotView& slot, CommittedBatch& batch);
+    void slot_lost(const wal::SlotView& slot);
+    void add_cursor(CommittedBatch& batch, bool final);
+    void release_ring(std::int64_t now_guarded_ns);
+    void divert(CommittedBatch& batch, const Error& error);
+    void hold(CommittedBatch& batch, const Error& error);
+    void spill_slot(const CommittedBatch& batch, const TakenSlot& slot, const Error& why);
+    void became_healthy();
+    void became_unhealthy(const Error& error);
+    std::unique_ptr<CommittedBatch> fresh_batch();
+
+    wal::Log& log_;
+    Outbox& outbox_;
+    Fallback& fallback_;
+    BatchSink& sink_;
+    GuardedClock& clock_;
+    const Events& events_;
+
+    std::mutex role_;  // held for a turn; guards everything below up to the next comment
+    std::vector<TakenSlot> slots_;
+    std::vector<Bytes> large_slots_;  // slot payloads whose files go away with the release
+    Bytes large_buffer_;
+    Lsn marked_lsn_;
+    std::uint64_t taken_letters_ = 0;
+    bool said_read_only_ = false;
+
+    mutable std::mutex facts_mutex_;
+    std::deque<Fact> facts_;  // guarded by facts_mutex_
+    std::atomic<std::size_t> facts_waiting_{0};
+
+    std::mutex wake_mutex_;
+    std::condition_variable wake_changed_;
+    bool wake_asked_ = false;  // guarded by wake_mutex_
+
+    std::atomic<bool> healthy_{true};
+    std::atomic<std::uint64_t> batches_{0};
+};
+
+}  // namespace holdfast::engine

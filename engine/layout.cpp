@@ -1,0 +1,30 @@
+#include <filesystem>
+
+#include "engine/environment.hpp"
+
+namespace holdfast::engine {
+
+namespace {
+
+std::string absolute_path(const std::string& path) {
+    std::error_code failed;
+    std::string made = std::filesystem::absolute(path, failed).lexically_normal().string();
+    if (failed) return path;
+    while (made.size() > 1 && made.back() == '/') made.pop_back();
+    return made;
+}
+
+}  // namespace
+
+Layout::Layout(const std::string& path, const Options& options, const Environment& environment)
+    : root(absolute_path(path)),
+      wal(root + "/wal"),
+      outbox(options.outbox.directory.empty() ? root + "/outbox" : absolute_path(options.outbox.directory)),
+      quarantine(root + "/quarantine"),
+      lock(root + "/LOCK"),
+      index_root(environment.index_root.empty() ? root : environment.index_root),
+      fallback(options.fallback.directory.empty() ? root + ".fallback" : absolute_path(options.fallback.directory)) {}
+
+Environment system_environment() { return Environment{&posix_disk(), &system_clock_source(), {}, true}; }
+
+}  // namespace holdfast::engine
