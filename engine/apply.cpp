@@ -25,6 +25,12 @@ Result<Applied> apply_letter(index::WriteView& view, const FrameInLog& frame) {
     HOLDFAST_TRY_ASSIGN(const std::optional<index::LetterRow> old, view.find(head.id));
     // A version is named by its birth; the newest is current, whatever order the copies of older ones come in.
     if (old && old->birth_lsn >= frame.header.origin_lsn) return Applied::no_effect;
+    // Spilled letters come late: one that is no newer than what is there is the same letter, or an older version of it.
+    const bool from_spill = (frame.header.flags & wal::kFlagTakenIn) != 0;
+    if (from_spill && old && head.captured_unix_ns <= old->captured_unix_ns) {
+        view.count_folded(1);
+        return Applied::folded;
+    }
 
     // Kept between calls for the capacity of its id: this runs once a letter.
     thread_local index::LetterRow row;
@@ -92,11 +98,9 @@ index::SourceRow load_cursor_entry(ByteView entry) {
 }
 
 Applied apply_cursor(index::WriteView& view, ByteView meta) {
-    if (meta.empty() || meta.size() % kCursorEntryBytes != 0) return Applied::undecodable;
-    for (; !meta.empty(); meta = meta.subspan(kCursorEntryBytes)) {
-        view.put_source(load_cursor_entry(meta.first(kCursorEntryBytes)));
-    }
-    return Applied::changed;
+    const std::vector<index::SourceRow> rows = decode_cursor_entries(meta);
+    for (const index::SourceRow& row : rows) view.put_source(row);
+    return rows.empty() ? Applied::undecodable : Applied::changed;
 }
 
 // What the folded letter's id stands for is found in the log; the index only counts it.
@@ -107,7 +111,7 @@ Applied apply_fold(index::WriteView& view, ByteView meta) {
 }
 
 Result<Applied> apply_payload(index::WriteView& view, const FrameInLog& frame) {
-    if (frame.header.flags != 0) return Applied::undecodable;  // no flag has a meaning in format version 1
+    if ((frame.header.flags & ~wal::kFlagTakenIn) != 0) return Applied::undecodable;  // reserved ones
     switch (static_cast<wal::FrameKind>(frame.header.kind)) {
         case wal::FrameKind::letter: return apply_letter(view, frame);
         case wal::FrameKind::state: return apply_state_frame(view, frame);
@@ -128,6 +132,15 @@ Result<Applied> apply_frame(index::WriteView& view, const FrameInLog& frame) {
     }
     view.set_applied(frame.header.lsn);
     return applied;
+}
+
+std::vector<index::SourceRow> decode_cursor_entries(ByteView meta) {
+    std::vector<index::SourceRow> rows;
+    if (meta.size() % kCursorEntryBytes != 0) return rows;
+    for (; !meta.empty(); meta = meta.subspan(kCursorEntryBytes)) {
+        rows.push_back(load_cursor_entry(meta.first(kCursorEntryBytes)));
+    }
+    return rows;
 }
 
 void append_cursor_entry(const index::SourceRow& row, Bytes& to) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <holdfast/result.hpp>
 
@@ -20,6 +21,7 @@ struct FrameInLog {
 enum class Applied : std::uint8_t {
     changed,    // the index holds it
     no_effect,  // a state for a version that is not current, or that does not follow the state in force
+    folded,     // a letter taken in from a spill file that is no newer than the current version
     undecodable,// valid frame, payload this build cannot read: counted by the caller, skipped
 };
 
@@ -30,5 +32,7 @@ Result<Applied> apply_frame(index::WriteView& view, const FrameInLog& frame);
 inline constexpr std::size_t kCursorEntryBytes = 72;
 inline constexpr std::uint32_t kSourceFinal = 1, kSourceIsSpill = 2, kSourceIsAnonymous = 4;
 void append_cursor_entry(const index::SourceRow& row, Bytes& to);
+// The entries of a cursor frame; none when the meta is no whole number of them.
+std::vector<index::SourceRow> decode_cursor_entries(ByteView meta);
 
 }  // namespace holdfast::engine

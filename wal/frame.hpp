@@ -37,9 +37,12 @@ inline constexpr std::uint8_t kFrameKindMax = 16;
 // True for the kinds this build writes and applies. An owner refuses a log with others; a reader skips and counts them.
 constexpr bool is_known_kind(std::uint8_t kind) noexcept { return kind >= 1 && kind <= 5; }
 
+// Flags. Bit 0 (body is zstd) and bit 1 (copied by reclaim) are reserved.
+inline constexpr std::uint8_t kFlagTakenIn = 4;  // a letter taken in from a spill file
+
 struct FrameHeader {
     std::uint8_t kind = 0;  // a FrameKind, or a number this build does not know
-    std::uint8_t flags = 0; // 0 in format version 1; bit 0 is kept for "body is zstd", bit 1 for "copied by reclaim"
+    std::uint8_t flags = 0;
     std::uint32_t frame_bytes = 0;        // header, meta, body and padding: a multiple of 8
     std::uint32_t meta_bytes = 0;
     std::uint32_t stored_body_bytes = 0;
