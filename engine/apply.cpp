@@ -105,7 +105,8 @@ Applied apply_cursor(index::WriteView& view, ByteView meta) {
 
 // What the folded letter's id stands for is found in the log; the index only counts it.
 Applied apply_fold(index::WriteView& view, ByteView meta) {
-    if (meta.size() <= kFoldFixedBytes || meta.size() - kFoldFixedBytes > kLetterIdBytesMax) return Applied::undecodable;
+    if (meta.size() <= kFoldFixedBytes || meta.size() - kFoldFixedBytes > kLetterIdBytesMax)
+        return Applied::undecodable;
     view.count_folded(1);
     return Applied::changed;
 }
@@ -113,12 +114,18 @@ Applied apply_fold(index::WriteView& view, ByteView meta) {
 Result<Applied> apply_payload(index::WriteView& view, const FrameInLog& frame) {
     if ((frame.header.flags & ~wal::kFlagTakenIn) != 0) return Applied::undecodable;  // reserved ones
     switch (static_cast<wal::FrameKind>(frame.header.kind)) {
-        case wal::FrameKind::letter: return apply_letter(view, frame);
-        case wal::FrameKind::state: return apply_state_frame(view, frame);
-        case wal::FrameKind::mark: return Applied::no_effect;  // the clock's and the log's, not the index's
-        case wal::FrameKind::cursor: return apply_cursor(view, frame.meta);
-        case wal::FrameKind::fold: return apply_fold(view, frame.meta);
-        default: return Applied::undecodable;  // reserved and unknown kinds alike
+        case wal::FrameKind::letter:
+            return apply_letter(view, frame);
+        case wal::FrameKind::state:
+            return apply_state_frame(view, frame);
+        case wal::FrameKind::mark:
+            return Applied::no_effect;  // the clock's and the log's, not the index's
+        case wal::FrameKind::cursor:
+            return apply_cursor(view, frame.meta);
+        case wal::FrameKind::fold:
+            return apply_fold(view, frame.meta);
+        default:
+            return Applied::undecodable;  // reserved and unknown kinds alike
     }
 }
 

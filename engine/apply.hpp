@@ -19,10 +19,10 @@ struct FrameInLog {
 };
 
 enum class Applied : std::uint8_t {
-    changed,    // the index holds it
-    no_effect,  // a state for a version that is not current, or that does not follow the state in force
-    folded,     // a letter taken in from a spill file that is no newer than the current version
-    undecodable,// valid frame, payload this build cannot read: counted by the caller, skipped
+    changed,      // the index holds it
+    no_effect,    // a state for a version that is not current, or that does not follow the state in force
+    folded,       // a letter taken in from a spill file that is no newer than the current version
+    undecodable,  // valid frame, payload this build cannot read: counted by the caller, skipped
 };
 
 // Also moves the applied LSN. Errors are the index's own.

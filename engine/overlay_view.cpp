@@ -48,11 +48,14 @@ struct Entry {
 template <typename Use>
 void for_each_entry(const LetterRow& row, Use use) {
     const ScanKey created{row.created_unix_ns, row.birth_lsn.value};
+    const auto named = [&](Table table, NameId facet) {
+        if (facet != 0) use(table, Entry{facet, created});
+    };
     use(Table::by_created, Entry{0, created});
-    use(Table::by_stream, Entry{row.stream, created});
-    use(Table::by_domain, Entry{row.domain, created});
-    use(Table::by_failure_type, Entry{row.failure_type, created});
-    use(Table::by_status, Entry{row.status, created});
+    named(Table::by_stream, row.stream);
+    named(Table::by_domain, row.domain);
+    named(Table::by_failure_type, row.failure_type);
+    named(Table::by_status, row.status);
     const auto timed = [&](Table table, std::int64_t time) {
         if (time != index::kNoTime) use(table, Entry{0, {time, row.birth_lsn.value}});
     };
@@ -198,6 +201,7 @@ Result<NameId> OverlayView::name_id(NameKind kind, std::string_view name) {
 }
 
 Result<NameId> OverlayView::intern(NameKind kind, std::string_view name) {
+    if (name.empty()) return NameId{0};
     ByText<NameId>& known = names_[static_cast<std::size_t>(kind)];
     if (const auto own = known.find(name); own != known.end()) return own->second;
     HOLDFAST_TRY_ASSIGN(NameId id, name_id(kind, name));
@@ -210,9 +214,10 @@ Result<NameId> OverlayView::intern(NameKind kind, std::string_view name) {
 }
 
 Result<std::string> OverlayView::name(NameId id) {
+    if (id == 0) return std::string{};
     if (id >= kOwnNamesFrom && id - kOwnNamesFrom < own_names_.size()) return own_names_[id - kOwnNamesFrom];
     if (id < kOwnNamesFrom && base_) return base_->name(id);
-    return Error{ErrorCode::not_found, "no name has the number " + std::to_string(id), {}, 0, {}, 0};
+    return Error{ErrorCode::corrupt, "no name has the number " + std::to_string(id), {}, 0, {}, 0};
 }
 
 Result<void> OverlayView::for_each_counter(const std::function<void(const CounterKey&, std::uint64_t)>& row) {
@@ -299,11 +304,10 @@ Result<index::Totals> OverlayView::totals() {
 }
 
 void OverlayView::put_letter(const LetterRow& row, const std::optional<LetterRow>& old) {
-    ++indexed_;
-    if (old) {
-        if (old->birth_lsn != row.birth_lsn) ++overwritten_;
-        take_out(*old);
-    }
+    const bool is_copy = old && old->birth_lsn == row.birth_lsn;
+    if (!is_copy) ++indexed_;
+    if (old && !is_copy) ++overwritten_;
+    if (old) take_out(*old);
     put_in(row);
 }
 
@@ -329,9 +333,8 @@ void OverlayView::take_out(const LetterRow& row) {
         hidden_.insert(row.birth_lsn.value);
         return;
     }
-    for_each_entry(own->second, [&](Table table, const Entry& entry) {
-        tables_[static_cast<std::size_t>(table)].erase(entry);
-    });
+    for_each_entry(own->second,
+                   [&](Table table, const Entry& entry) { tables_[static_cast<std::size_t>(table)].erase(entry); });
     births_.erase(own->second.id);
     rows_.erase(own);
 }

@@ -46,11 +46,13 @@ struct FoundRow {
 
 struct RowPage {
     std::vector<FoundRow> rows;
-    std::optional<index::ScanKey> next;  // where the next page starts
+    std::optional<index::ScanKey> next;  // where the next page starts; null when there is nothing behind this one
+    std::uint64_t examined = 0;          // keys looked at: the work done
 };
 
 // Up to `rows_max` rows that may match (facets, window and expiry are decided here), in order, after `after`.
-// `include_expired`: the operator's view. Picks the table whose facet has the fewest letters.
+// `include_expired`: the operator's view. Picks the table whose facet has the fewest letters. Looks at a bounded number
+// of keys, so that the applier, who may run this, is not kept long: a page may be short, or empty, and have a `next`.
 Result<RowPage> find_rows(index::ReadView& view, const Selector& selector, const QueryTime& time, bool newest_first,
                           std::optional<index::ScanKey> after, std::size_t rows_max, bool include_expired);
 
@@ -67,7 +69,8 @@ Result<index::ScanKey> decode_cursor(std::string_view text, const ListQuery& que
 class ViewRunner {
 public:
     virtual ~ViewRunner() = default;
-    // Errors are those of `use`. `stale` is set when the view could not catch up.
+    // Errors are those of `use`, which may be run again in another view after one. `stale` is set when the view could not
+    // catch up.
     virtual Result<void> with_view(const std::function<Result<void>(index::ReadView&)>& use, bool& stale) = 0;
     virtual FrameSourceReader& frames() = 0;
     virtual QueryTime query_time() = 0;
