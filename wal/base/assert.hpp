@@ -1,4 +1,5 @@
-// Assertions, for our own mistakes only: what comes from disk, network or a caller is checked and refused, never asserted.
+// Assertions, for our own mistakes only: what comes from disk, network or a caller is checked and refused, never
+// asserted.
 #pragma once
 
 namespace holdfast {

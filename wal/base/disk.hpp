@@ -18,10 +18,10 @@
 namespace holdfast {
 
 enum class OpenMode : std::uint8_t {
-    read,             // must exist
-    read_write,       // must exist
-    create_new,       // must not exist (O_EXCL)
-    create_or_open,   // LOCK only
+    read,            // must exist
+    read_write,      // must exist
+    create_new,      // must not exist (O_EXCL)
+    create_or_open,  // LOCK only
 };
 
 enum class LockKind : std::uint8_t { shared, exclusive };
@@ -44,8 +44,8 @@ public:
     virtual Result<std::size_t> read_at(std::uint64_t offset, MutableByteView to) = 0;
     // Writes all of `from` or fails. After an error any part of it may have been written.
     virtual Result<void> write_at(std::uint64_t offset, ByteView from) = 0;
-    virtual Result<void> sync_data() = 0;   // fdatasync
-    virtual Result<void> sync_all() = 0;    // fsync: data and size
+    virtual Result<void> sync_data() = 0;  // fdatasync
+    virtual Result<void> sync_all() = 0;   // fsync: data and size
     // Makes the file exactly `bytes` long with blocks behind it (posix semantics of fallocate, zeros where it was
     // shorter). Where the filesystem has no fallocate, zeros are written.
     virtual Result<void> allocate(std::uint64_t bytes) = 0;
@@ -76,12 +76,12 @@ public:
     virtual ~Disk() = default;
 
     virtual Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) = 0;
-    virtual Result<FileInfo> info(const std::string& path) = 0;               // not_found when absent
+    virtual Result<FileInfo> info(const std::string& path) = 0;                       // not_found when absent
     virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;  // names, sorted, no dot entries
-    virtual Result<void> make_directory(const std::string& path) = 0;         // ok when it is there already
+    virtual Result<void> make_directory(const std::string& path) = 0;                 // ok when it is there already
     virtual Result<void> rename(const std::string& from, const std::string& to) = 0;  // replaces
-    virtual Result<void> remove(const std::string& path) = 0;                 // a file; not_found when absent
-    virtual Result<void> remove_directory(const std::string& path) = 0;       // an empty one; not_found when absent
+    virtual Result<void> remove(const std::string& path) = 0;                         // a file; not_found when absent
+    virtual Result<void> remove_directory(const std::string& path) = 0;  // an empty one; not_found when absent
     virtual Result<void> sync_directory(const std::string& path) = 0;
 
     virtual Result<std::uint64_t> free_bytes(const std::string& path) = 0;

@@ -34,7 +34,8 @@ GuardedClock::GuardedClock(const Clock& clock, const GuardedTimeState& persisted
     }
 
     // Boot time that ran backwards under one boot id (a time namespace, or a bad record) continues nothing.
-    const bool same_boot = persisted.boot_id == clock_.boot_id() && persisted.boot_ns >= 0 && persisted.boot_ns <= boot_ns;
+    const bool same_boot =
+        persisted.boot_id == clock_.boot_id() && persisted.boot_ns >= 0 && persisted.boot_ns <= boot_ns;
     if (same_boot) {
         offset_ns_ = saturating_subtract(persisted.guarded_unix_ns, persisted.boot_ns);
         if (persisted.candidate_step_ns > 0 && persisted.candidate_since_boot_ns >= 0 &&

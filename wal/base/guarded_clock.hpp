@@ -12,10 +12,10 @@ namespace holdfast {
 
 // What has to outlive a process for guarded time to go on where it was. Kept in mark frames (wal/FORMAT.md).
 struct GuardedTimeState {
-    std::int64_t guarded_unix_ns = 0;   // the high-water mark; 0 in a new store
+    std::int64_t guarded_unix_ns = 0;  // the high-water mark; 0 in a new store
     std::array<std::uint8_t, 16> boot_id{};
-    std::int64_t boot_ns = 0;           // CLOCK_BOOTTIME at guarded_unix_ns
-    std::int64_t candidate_step_ns = 0; // a forward step of the wall clock that is not yet believed; 0 when none
+    std::int64_t boot_ns = 0;            // CLOCK_BOOTTIME at guarded_unix_ns
+    std::int64_t candidate_step_ns = 0;  // a forward step of the wall clock that is not yet believed; 0 when none
     std::int64_t candidate_since_boot_ns = 0;
 };
 
@@ -24,8 +24,8 @@ struct GuardedTimeState {
 // Thread-safe: now_unix_ns() is a few loads and two vDSO reads; no lock, no system call.
 class GuardedClock {
 public:
-    static constexpr std::int64_t kStepStandsNs = 600'000'000'000;      // 10 minutes (DESIGN.md, Clock)
-    static constexpr std::int64_t kStepToleranceNs = 2'000'000'000;    // wall drift below this is followed silently
+    static constexpr std::int64_t kStepStandsNs = 600'000'000'000;   // 10 minutes (DESIGN.md, Clock)
+    static constexpr std::int64_t kStepToleranceNs = 2'000'000'000;  // wall drift below this is followed silently
 
     // `persisted` as recovered from the log, or a default one for a new store, which starts at the wall clock.
     GuardedClock(const Clock& clock, const GuardedTimeState& persisted);
@@ -44,7 +44,7 @@ public:
 
 private:
     const Clock& clock_;
-    mutable std::mutex mutex_;  // guards the candidate
+    mutable std::mutex mutex_;                // guards the candidate
     std::atomic<std::int64_t> offset_ns_{0};  // guarded = boot + offset
     std::atomic<bool> in_doubt_{false};
     std::int64_t candidate_step_ns_ = 0;

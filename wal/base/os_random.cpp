@@ -46,8 +46,8 @@ void fill_by_mixing(MutableByteView to) noexcept {
     timespec boot{};
     ::clock_gettime(CLOCK_REALTIME, &wall);
     ::clock_gettime(CLOCK_BOOTTIME, &boot);
-    std::uint64_t state = mix_u64(static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000u +
-                                  static_cast<std::uint64_t>(wall.tv_nsec));
+    std::uint64_t state =
+        mix_u64(static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(wall.tv_nsec));
     state = mix_u64(state ^ static_cast<std::uint64_t>(boot.tv_nsec));
     state = mix_u64(state ^ static_cast<std::uint64_t>(::getpid()));
     state = mix_u64(state ^ static_cast<std::uint64_t>(::gettid()));

@@ -59,10 +59,14 @@ Descriptor open_descriptor(const std::string& path, int flags) noexcept {
 
 int open_flags(OpenMode mode) noexcept {
     switch (mode) {
-        case OpenMode::read: return O_RDONLY;
-        case OpenMode::read_write: return O_RDWR;
-        case OpenMode::create_new: return O_RDWR | O_CREAT | O_EXCL;
-        case OpenMode::create_or_open: return O_RDWR | O_CREAT;
+        case OpenMode::read:
+            return O_RDONLY;
+        case OpenMode::read_write:
+            return O_RDWR;
+        case OpenMode::create_new:
+            return O_RDWR | O_CREAT | O_EXCL;
+        case OpenMode::create_or_open:
+            return O_RDWR | O_CREAT;
     }
     return O_RDONLY;
 }

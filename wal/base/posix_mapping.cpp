@@ -68,8 +68,7 @@ Result<std::unique_ptr<Mapping>> PosixFile::map_resident() {
 
     HOLDFAST_TRY_ASSIGN(const std::uint64_t file_bytes, size_bytes());
     const auto bytes = static_cast<std::size_t>(file_bytes);
-    void* const address =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+    void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
     if (address == MAP_FAILED) return disk_error(errno, "map", path_);
     auto mapping = std::make_unique<PosixMapping>(MutableByteView(static_cast<std::byte*>(address), bytes));
     if (::mlock(address, bytes) != 0) return map_memlock_error(path_, file_bytes);

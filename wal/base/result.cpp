@@ -6,19 +6,32 @@ namespace holdfast {
 
 std::string_view to_string(ErrorCode code) noexcept {
     switch (code) {
-        case ErrorCode::invalid_argument: return "invalid_argument";
-        case ErrorCode::not_found: return "not_found";
-        case ErrorCode::conflict: return "conflict";
-        case ErrorCode::full: return "full";
-        case ErrorCode::busy: return "busy";
-        case ErrorCode::closed: return "closed";
-        case ErrorCode::forked: return "forked";
-        case ErrorCode::expired: return "expired";
-        case ErrorCode::read_only: return "read_only";
-        case ErrorCode::corrupt: return "corrupt";
-        case ErrorCode::indeterminate: return "indeterminate";
-        case ErrorCode::unsupported: return "unsupported";
-        case ErrorCode::io: return "io";
+        case ErrorCode::invalid_argument:
+            return "invalid_argument";
+        case ErrorCode::not_found:
+            return "not_found";
+        case ErrorCode::conflict:
+            return "conflict";
+        case ErrorCode::full:
+            return "full";
+        case ErrorCode::busy:
+            return "busy";
+        case ErrorCode::closed:
+            return "closed";
+        case ErrorCode::forked:
+            return "forked";
+        case ErrorCode::expired:
+            return "expired";
+        case ErrorCode::read_only:
+            return "read_only";
+        case ErrorCode::corrupt:
+            return "corrupt";
+        case ErrorCode::indeterminate:
+            return "indeterminate";
+        case ErrorCode::unsupported:
+            return "unsupported";
+        case ErrorCode::io:
+            return "io";
     }
     return "unknown";
 }

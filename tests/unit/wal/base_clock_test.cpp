@@ -1,5 +1,5 @@
-// Property: guarded time never goes back, never jumps because the wall clock did, and in the end agrees with a wall clock
-//           that stayed where it jumped to.
+// Property: guarded time never goes back, never jumps because the wall clock did, and in the end agrees with a wall
+//           clock that stayed where it jumped to.
 // Method:   a manual clock moved by hand, and by a seeded walk; the state is carried to a new clock as a restart does.
 // Oracle:   DESIGN "Clock" and guarded_clock.hpp, in numbers written out here.
 #include "wal/base/guarded_clock.hpp"
@@ -219,15 +219,23 @@ TEST(GuardedClock, it_never_goes_back_whatever_the_wall_clock_does) {
     std::int64_t latest = guarded->now_unix_ns();
     for (int turn = 0; turn < 20'000; ++turn) {
         switch (random() % 6) {
-            case 0: clock.step_wall(static_cast<std::int64_t>(random() % kYearNs) - kYearNs / 2); break;
-            case 1: clock.step_wall(static_cast<std::int64_t>(random() % kSecondNs)); break;
-            case 2: clock.advance(static_cast<std::int64_t>(random() % (20 * kMinuteNs))); break;
+            case 0:
+                clock.step_wall(static_cast<std::int64_t>(random() % kYearNs) - kYearNs / 2);
+                break;
+            case 1:
+                clock.step_wall(static_cast<std::int64_t>(random() % kSecondNs));
+                break;
+            case 2:
+                clock.advance(static_cast<std::int64_t>(random() % (20 * kMinuteNs)));
+                break;
             case 3:
                 state = guarded->state();
                 if (random() % 4 == 0) clock.reboot(static_cast<std::int64_t>(random() % kDayNs));
                 guarded = std::make_unique<GuardedClock>(clock, state);
                 break;
-            default: guarded->observe(); break;
+            default:
+                guarded->observe();
+                break;
         }
         const std::int64_t now = guarded->now_unix_ns();
         ASSERT_GE(now, latest) << "seed " << kSeed << " turn " << turn;

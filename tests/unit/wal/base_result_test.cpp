@@ -15,7 +15,8 @@ namespace holdfast {
 namespace {
 
 Result<int> half(int value) {
-    if (value % 2 != 0) return Error{ErrorCode::invalid_argument, "half: " + std::to_string(value) + " is odd", "", 0, "", 0};
+    if (value % 2 != 0)
+        return Error{ErrorCode::invalid_argument, "half: " + std::to_string(value) + " is odd", "", 0, "", 0};
     return value / 2;
 }
 

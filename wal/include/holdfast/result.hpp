@@ -32,10 +32,10 @@ std::string_view to_string(ErrorCode code) noexcept;
 
 struct Error {
     ErrorCode code = ErrorCode::io;
-    std::string message;  // one line: the thing, the limit, what was got
-    std::string detail;   // the name of the limit or option, when there is one
-    int errno_value = 0;  // for io
-    std::string file;     // for io and corrupt
+    std::string message{};  // one line: the thing, the limit, what was got
+    std::string detail{};   // the name of the limit or option, when there is one
+    int errno_value = 0;    // for io
+    std::string file{};     // for io and corrupt
     std::uint64_t file_offset = 0;
 };
 
