@@ -26,8 +26,12 @@ void Applier::push(Item item) {
             return;
         }
     }
-    const Error error{ErrorCode::closed, "the store is closed", {}, 0, {}, 0};
+    answer(item, Error{ErrorCode::closed, "the store is closed", {}, 0, {}, 0});
+}
+
+void Applier::answer(Item& item, const Error& error) {
     if (auto* command = std::get_if<Command>(&item)) command->done(error);
+    if (auto* group = std::get_if<Group>(&item)) group->done(error);
     if (auto* use = std::get_if<Use>(&item)) (*use)(error);
     if (auto* rebuild = std::get_if<Rebuild>(&item)) rebuild->done(error);
 }
@@ -62,6 +66,9 @@ void Applier::facts_failed(std::vector<std::uint64_t> tickets, const Error& erro
 }
 
 void Applier::submit(Command command) { push(std::move(command)); }
+void Applier::log_facts(std::vector<Fact> facts, std::function<void(Result<void>)> done) {
+    push(Group{std::move(facts), std::move(done)});
+}
 void Applier::catch_up(Lsn last) { push(Gap{last}); }
 void Applier::run(Use use) { push(std::move(use)); }
 void Applier::rebuild(std::function<void(Result<void>)> done) { push(Rebuild{std::move(done)}); }
@@ -83,7 +90,13 @@ bool Applier::step() {
 
 void Applier::wait(std::chrono::nanoseconds pause) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, pause, [this] { return !inbox_.empty() || closed_; });
+    changed_.wait_for(lock, pause, [this] { return !inbox_.empty() || closed_ || interrupted_; });
+}
+
+void Applier::interrupt() {
+    const std::lock_guard lock(mutex_);
+    interrupted_ = true;
+    changed_.notify_all();
 }
 
 void Applier::close() {
@@ -95,13 +108,9 @@ void Applier::close() {
         changed_.notify_all();
     }
     const Error error{ErrorCode::closed, "the store was closed before it answered", {}, 0, {}, 0};
-    for (Item& item : items) {
-        if (auto* command = std::get_if<Command>(&item)) command->done(error);
-        if (auto* use = std::get_if<Use>(&item)) (*use)(error);
-        if (auto* rebuild = std::get_if<Rebuild>(&item)) rebuild->done(error);
-    }
+    for (Item& item : items) answer(item, error);
     std::unordered_map<std::uint64_t, Pending> pending = std::move(pending_);
-    for (auto& [ticket, waiting] : pending) waiting.command.done(error);
+    for (auto& [ticket, waiting] : pending) waiting.done(error);
     for (auto& [birth, commands] : deferred_) {
         for (Command& command : commands) command.done(error);
     }
@@ -139,6 +148,20 @@ void Applier::handle(FailedFacts& failed) {
 }
 
 void Applier::handle(Command& command) { decide(std::move(command)); }
+
+void Applier::handle(Group& group) {
+    const std::uint64_t ticket = next_ticket_++;
+    for (Fact& fact : group.facts) {
+        fact.ticket = ticket;
+        fact.answers = &fact == &group.facts.back();
+    }
+    Pending pending;
+    pending.done = [done = std::move(group.done)](const Result<Settled>& settled) {
+        done(settled ? Result<void>{} : Result<void>{settled.error()});
+    };
+    pending_.emplace(ticket, std::move(pending));
+    committer_->submit(std::move(group.facts));
+}
 
 void Applier::handle(Use& use) { use(view()); }
 

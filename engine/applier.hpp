@@ -60,6 +60,10 @@ public:
     void offer(std::unique_ptr<CommittedBatch> batch) override;
     void facts_failed(std::vector<std::uint64_t> tickets, const Error& error) override;
     void submit(Command command);
+    // Facts that need no deciding, logged in one batch; `done` hears when they are durable and applied.
+    void log_facts(std::vector<Fact> facts, std::function<void(Result<void>)> done);
+    // The index holds everything up to here; called once, before anything else.
+    void start_at(Lsn applied) noexcept { applied_lsn_.store(applied.value, std::memory_order_release); }
     // Everything in the log up to `last` that the index lacks is to be applied, read from the log.
     void catch_up(Lsn last);
     // Runs on the applier, over everything offered before. The error is the index's, when it cannot be used at all.
@@ -70,6 +74,7 @@ public:
 
     // True when there is nothing waiting and nothing uncommitted: a snapshot shows all there is.
     bool is_settled() const noexcept { return waiting_.load(std::memory_order_acquire) == 0 && !uncommitted_.load(std::memory_order_acquire); }
+    bool has_waiting() const noexcept { return waiting_.load(std::memory_order_acquire) != 0; }
     Lsn applied_lsn() const noexcept { return Lsn{applied_lsn_.load(std::memory_order_acquire)}; }
     std::uint64_t damaged_ranges() const noexcept { return damaged_.load(std::memory_order_relaxed); }
 
@@ -78,6 +83,8 @@ public:
     bool step();
     // Waits for something to do, at most `pause`.
     void wait(std::chrono::nanoseconds pause);
+    // Ends a wait().
+    void interrupt();
     // Commits when enough is uncommitted, or when `idle`.
     void commit_if_due(bool idle);
     // Ends claims of owners that are gone, and leases that ran out.
@@ -96,12 +103,17 @@ private:
     struct Rebuild {
         std::function<void(Result<void>)> done;
     };
-    using Item = std::variant<std::unique_ptr<CommittedBatch>, Gap, FailedFacts, Command, Use, Rebuild>;
+    struct Group {
+        std::vector<Fact> facts;
+        std::function<void(Result<void>)> done;
+    };
+    using Item = std::variant<std::unique_ptr<CommittedBatch>, Gap, FailedFacts, Command, Group, Use, Rebuild>;
 
     struct Pending {
-        Command command;
+        std::string id;
+        Lsn birth_lsn;  // 0: a group of facts, of no version
         StateRecord record;
-        Lsn birth_lsn;
+        std::function<void(Result<Settled>)> done;
     };
 
     void push(Item item);
@@ -109,6 +121,7 @@ private:
     void handle(Gap& gap);
     void handle(FailedFacts& failed);
     void handle(Command& command);
+    void handle(Group& group);
     void handle(Use& use);
     void handle(Rebuild& rebuild);
 
@@ -118,8 +131,10 @@ private:
     void discard_or_wait(const Error& why, Lsn owed);
     void pay_owed();
     void settle_ticket(Lsn lsn, Applied applied);
+    void fail_tickets_up_to(Lsn last);
     void finish(std::uint64_t ticket, Result<Settled> result);
     Result<StateRecord> state_in_force(const index::LetterRow& row);
+    void answer(Item& item, const Error& error);
     void decide(Command command);
     void run_deferred(Lsn birth_lsn);
     void end_claims(index::ScanRange range, Transition transition);
@@ -154,6 +169,7 @@ private:
     std::deque<Item> inbox_;         // guarded by mutex_, as all below
     std::uint64_t inbox_bytes_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> tickets_offered_;  // LSN to ticket
+    bool interrupted_ = false;
     bool closed_ = false;
 };
 

@@ -26,6 +26,7 @@ Result<void> Applier::apply(const FrameInLog& frame) {
         events_.say(Event::Kind::corruption_found, "LSN " + std::to_string(frame.header.lsn.value) + ": a payload that cannot be read");
     }
     const auto kind = static_cast<wal::FrameKind>(frame.header.kind);
+    if (kind == wal::FrameKind::cursor) settle_ticket(frame.header.lsn, applied);
     if (kind == wal::FrameKind::mark || kind == wal::FrameKind::cursor) return {};
     if (uncommitted_records_++ == 0) uncommitted_since_ns_ = clock_.source().boot_ns();
     uncommitted_.store(true, std::memory_order_release);
@@ -54,6 +55,7 @@ Result<void> Applier::apply_range(Lsn last) {
     };
     HOLDFAST_TRY(wal::scan(disk_, log_.directory(), log_.segments(), options, apply_one, damage));
     HOLDFAST_TRY(std::move(failed));
+    fail_tickets_up_to(last);
     if (applied_lsn() < last) {  // the last frames are damaged or gone: there is nothing more to wait for
         HOLDFAST_TRY_ASSIGN(index::WriteView * view, index_.write());
         view->set_applied(last);

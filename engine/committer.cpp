@@ -56,11 +56,11 @@ void Committer::gather_facts(CommittedBatch& batch) {
     while (!facts_.empty()) {
         Fact& fact = facts_.front();
         const bool room = batch.frames.bytes() < kBatchBytesMax && batch.frames.entries().size() < kBatchFramesMax;
-        if (!room && fact.ticket != ticket) break;
+        if (!room && (fact.ticket == 0 || fact.ticket != ticket)) break;
         ticket = fact.ticket;
         const std::size_t entry = batch.frames.add(fact.kind, fact.meta, fact.body, fact.source);
         batch.frames.entries()[entry].header.flags = fact.flags;
-        if (fact.ticket != 0) batch.tickets.push_back({fact.ticket, entry});
+        if (fact.ticket != 0 && fact.answers) batch.tickets.push_back({fact.ticket, entry});
         facts_.pop_front();
     }
     facts_waiting_.store(facts_.size(), std::memory_order_release);
@@ -153,6 +153,7 @@ void Committer::divert(CommittedBatch& batch, const Error& error) {
     Outbox::Drain& drain = outbox_.drain();
     for (const TakenSlot& slot : slots_) {
         --drain.logged;
+        outbox_.count_diverted();
         if ((slot.flags & kSlotIsSave) != 0) {
             outbox_.ring().count_rejected();
             outbox_.progress().publish_failure(slot.end_position, error);
@@ -182,6 +183,7 @@ void Committer::hold(CommittedBatch& batch, const Error& error) {
         if ((slot.flags & kSlotIsSave) != 0) {
             outbox_.progress().publish_failure(slot.end_position, error);
         } else if ((slot.flags & wal::kSlotAwaited) != 0) {
+            outbox_.count_diverted();
             spill_slot(batch, slot, error);
         }
     }

@@ -28,7 +28,8 @@ struct Fact {
     std::uint8_t flags = 0;
     Bytes meta, body;
     wal::FrameSource source;
-    std::uint64_t ticket = 0;  // 0: nobody waits for it
+    std::uint64_t ticket = 0;  // whose answer it is part of; 0: nobody's
+    bool answers = true;       // the last of its ticket: with it the ticket is answered
 };
 
 // A batch that is durable, on its way to the index.
@@ -65,8 +66,11 @@ public:
     bool try_turn(bool& committed);
     // Waits for the role and takes one turn. Returns how many frames it committed.
     std::size_t turn();
-    // Writes a mark when something became durable since the last one. Waits for the role.
-    void mark(bool final);
+    // Writes a mark when something became durable since the last one; at the end (`final`) always, with the ring's last
+    // cursor. Waits for the role. False when the log did not take it.
+    bool mark(bool final);
+    // Sends what is still in the ring to the fallback. False when a slot was reserved and never published.
+    bool spill_rest();
     // Asks the drain thread for a turn.
     void wake();
     // Sleeps until wake() or `pause`. For the drain thread.

@@ -46,19 +46,33 @@ std::size_t Committer::turn() {
 }
 
 // The last batch's durability is witnessed by the frame after it: on an idle store that is a mark, which also keeps guarded time.
-void Committer::mark(bool final) {
+bool Committer::mark(bool final) {
     const std::lock_guard role(role_);
-    if (log_.is_read_only() || (!final && log_.last_lsn() == marked_lsn_)) return;
+    if (log_.is_read_only()) return false;
+    if (!final && log_.last_lsn() == marked_lsn_) return true;
     std::unique_ptr<CommittedBatch> batch = fresh_batch();
-    slots_.clear();
-    large_slots_.clear();
     if (final) add_cursor(*batch, true);
     clock_.observe();
     (void)batch->frames.add(wal::FrameKind::mark, encode_mark(clock_.state()), {});  // its entry number is of no use
-    if (!log_.append(batch->frames) || !log_.sync({&batch->frames})) return;  // a mark that is not there is only missed
+    if (!log_.append(batch->frames) || !log_.sync({&batch->frames})) return false;
     marked_lsn_ = log_.last_lsn();
     became_healthy();
     sink_.offer(std::move(batch));
+    return true;
+}
+
+bool Committer::spill_rest() {
+    const std::lock_guard role(role_);
+    const Error closing{ErrorCode::closed, "the store was closed before the log took it", {}, 0, {}, 0};
+    for (;;) {
+        std::unique_ptr<CommittedBatch> batch = fresh_batch();
+        slots_.clear();
+        large_slots_.clear();
+        gather_slots(*batch);
+        if (batch->frames.empty()) break;
+        divert(*batch, closing);
+    }
+    return outbox_.unfinished() == 0;
 }
 
 void Committer::probe() {
@@ -66,7 +80,7 @@ void Committer::probe() {
         const std::lock_guard role(role_);
         marked_lsn_ = Lsn{};
     }
-    mark(false);
+    (void)mark(false);  // a probe that fails is the answer
 }
 
 void Committer::wake() {

@@ -59,7 +59,7 @@ void Applier::decide(Command command) {
     fact.meta = encode_state(*next);
     fact.ticket = next_ticket_++;
     deferred_[row.birth_lsn.value];  // from here commands for this version wait
-    pending_.emplace(fact.ticket, Pending{std::move(command), std::move(next).value(), row.birth_lsn});
+    pending_.emplace(fact.ticket, Pending{std::move(command.id), row.birth_lsn, std::move(next).value(), std::move(command.done)});
     std::vector<Fact> facts;
     facts.push_back(std::move(fact));
     committer_->submit(std::move(facts));
@@ -77,13 +77,30 @@ void Applier::settle_ticket(Lsn lsn, Applied applied) {
     const auto waiting = pending_.find(ticket);
     if (waiting == pending_.end()) return;
     const Pending& pending = waiting->second;
-    if (applied != Applied::changed) return finish(ticket, fenced(pending.command.id));
+    if (pending.birth_lsn == Lsn{}) return finish(ticket, Settled{lsn, {}, {}});
+    if (applied != Applied::changed) return finish(ticket, fenced(pending.id));
     const Result<index::WriteView*> view = index_.write();
     if (!view) return finish(ticket, view.error());
     Result<std::optional<index::LetterRow>> row = (*view)->find_birth(pending.birth_lsn);
     if (!row) return finish(ticket, row.error());
-    if (!row->has_value()) return finish(ticket, fenced(pending.command.id));
+    if (!row->has_value()) return finish(ticket, fenced(pending.id));
     finish(ticket, Settled{lsn, pending.record, std::move(**row)});
+}
+
+// The log's end was read past damage: what was to be answered by a frame in there never will be.
+void Applier::fail_tickets_up_to(Lsn last) {
+    std::vector<std::uint64_t> tickets;
+    {
+        const std::lock_guard lock(mutex_);
+        std::erase_if(tickets_offered_, [&](const auto& offered) {
+            if (offered.first > last.value) return false;
+            tickets.push_back(offered.second);
+            return true;
+        });
+    }
+    for (const std::uint64_t ticket : tickets) {
+        finish(ticket, Error{ErrorCode::corrupt, "the record of this change did not check out when it was read back", {}, 0, {}, 0});
+    }
 }
 
 void Applier::finish(std::uint64_t ticket, Result<Settled> result) {
@@ -91,8 +108,8 @@ void Applier::finish(std::uint64_t ticket, Result<Settled> result) {
     if (waiting == pending_.end()) return;
     Pending pending = std::move(waiting->second);
     pending_.erase(waiting);
-    pending.command.done(std::move(result));
-    run_deferred(pending.birth_lsn);
+    pending.done(std::move(result));
+    if (pending.birth_lsn != Lsn{}) run_deferred(pending.birth_lsn);
 }
 
 void Applier::run_deferred(Lsn birth_lsn) {

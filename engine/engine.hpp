@@ -98,9 +98,9 @@ private:
     Result<LetterId> admit(const Letter& letter, Durability durability, bool is_save);
     struct Encoded;
     Result<void> put_in_ring(const Letter& letter, const Encoded& encoded, Durability durability, bool is_save);
-    std::optional<wal::Ring::Reservation> reserve_waiting(std::uint32_t payload_bytes, std::chrono::nanoseconds patience);
+    std::optional<wal::Ring::Reservation> reserve_waiting(std::uint32_t slot_bytes, std::chrono::nanoseconds patience);
     Result<void> shed(const Letter& letter, const Encoded& encoded, Durability durability, std::string_view reason);
-    Result<void> await(std::uint64_t end_position, bool durable, std::optional<std::chrono::nanoseconds> deadline);
+    Result<void> await(std::uint64_t end_position, bool durable);
 
     // spills
     void take_in_spills();
@@ -138,7 +138,8 @@ private:
     std::atomic<bool> drain_killed_{false};
     std::atomic<std::uint64_t> drain_restarts_{0};
     std::atomic<std::uint64_t> domains_other_{0};
-    std::atomic<std::uint64_t> spills_waiting_{0};
+    std::atomic<std::uint64_t> spills_waiting_{0};  // files
+    std::uint64_t spills_seen_ = 0;                 // the ring's count when files were last looked for; housekeeping's
     std::atomic<bool> said_disabled_{false};
     std::mutex housekeeping_mutex_;
     std::condition_variable housekeeping_changed_;

@@ -31,6 +31,16 @@ index::SourceRow Outbox::source_row(bool final) const noexcept {
     return row;
 }
 
+// What ended is read before what was offered, so that the difference is never below 0.
+std::uint64_t Outbox::unfinished() const noexcept {
+    const std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    const std::uint64_t diverted = diverted_.load(std::memory_order_acquire);
+    const wal::RingCounters counters = ring_->counters();
+    const std::uint64_t shed = counters.rejected + counters.dropped + counters.spilled;
+    const std::uint64_t ended = taken + shed - std::min(shed, diverted);
+    return ring_->counters().offered - std::min(ring_->counters().offered, ended);
+}
+
 void Outbox::record_wait(std::int64_t wait_ns) noexcept {
     const std::uint64_t wait = wait_ns > 0 ? static_cast<std::uint64_t>(wait_ns) : 0;
     const auto bits = static_cast<std::size_t>(std::bit_width(wait >> kFirstWaitBits));

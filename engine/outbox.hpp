@@ -48,6 +48,10 @@ public:
     void record_wait(std::int64_t wait_ns) noexcept;
     std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_acquire); }
     void set_taken(std::uint64_t letters) noexcept { taken_.store(letters, std::memory_order_release); }
+    // Taken off the ring, and then rejected, spilled or dropped after all: in the ring's counters, and in taken().
+    void count_diverted() noexcept { diverted_.fetch_add(1, std::memory_order_acq_rel); }
+    // Letters offered whose end is not known yet: in a call, in the ring, or on the way to the log.
+    std::uint64_t unfinished() const noexcept;
     std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_acquire); }
     void publish_lost() noexcept { lost_.store(drain_.lost, std::memory_order_release); }
 
@@ -62,6 +66,7 @@ private:
     Drain drain_;                             // confined to whoever holds the committer's role
     std::atomic<std::uint64_t> taken_{0};     // letters taken off the ring, whatever became of them
     std::atomic<std::uint64_t> lost_{0};
+    std::atomic<std::uint64_t> diverted_{0};
     std::array<std::atomic<std::uint64_t>, 24> wait_histogram_{};
 
     struct Sample {
