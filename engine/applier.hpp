@@ -73,7 +73,9 @@ public:
     void rebuild(std::function<void(Result<void>)> done);
 
     // True when there is nothing waiting and nothing uncommitted: a snapshot shows all there is.
-    bool is_settled() const noexcept { return waiting_.load(std::memory_order_acquire) == 0 && !uncommitted_.load(std::memory_order_acquire); }
+    bool is_settled() const noexcept {
+        return waiting_.load(std::memory_order_acquire) == 0 && !uncommitted_.load(std::memory_order_acquire);
+    }
     bool has_waiting() const noexcept { return waiting_.load(std::memory_order_acquire) != 0; }
     Lsn applied_lsn() const noexcept { return Lsn{applied_lsn_.load(std::memory_order_acquire)}; }
     std::uint64_t damaged_ranges() const noexcept { return damaged_.load(std::memory_order_relaxed); }
@@ -155,9 +157,9 @@ private:
     std::uint64_t next_ticket_ = 1;
     std::uint64_t uncommitted_records_ = 0;
     std::int64_t uncommitted_since_ns_ = 0;  // boot time
-    Lsn owed_;                      // could not be applied when its time came; tried again every second
+    Lsn owed_;                               // could not be applied when its time came; tried again every second
     std::int64_t owed_retry_ns_ = 0;
-    bool discarded_once_ = false;   // an index that fails right after it was made anew is left alone for a second
+    bool discarded_once_ = false;  // an index that fails right after it was made anew is left alone for a second
 
     std::atomic<std::uint64_t> waiting_{0};
     std::atomic<bool> uncommitted_{false};
@@ -166,7 +168,7 @@ private:
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Item> inbox_;         // guarded by mutex_, as all below
+    std::deque<Item> inbox_;  // guarded by mutex_, as all below
     std::uint64_t inbox_bytes_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> tickets_offered_;  // LSN to ticket
     bool interrupted_ = false;

@@ -13,7 +13,8 @@ constexpr std::int64_t kOwedRetryNs = 1'000'000'000;
 
 Result<index::WriteView*> Applier::view() {
     pay_owed();
-    if (owed_ != Lsn{}) return Error{ErrorCode::busy, "the index cannot be written now and is behind the log", {}, 0, {}, 0};
+    if (owed_ != Lsn{})
+        return Error{ErrorCode::busy, "the index cannot be written now and is behind the log", {}, 0, {}, 0};
     return index_.write();
 }
 
@@ -23,7 +24,8 @@ Result<void> Applier::apply(const FrameInLog& frame) {
     HOLDFAST_TRY_ASSIGN(const Applied applied, apply_frame(*view, frame));
     applied_lsn_.store(frame.header.lsn.value, std::memory_order_release);
     if (applied == Applied::undecodable) {
-        events_.say(Event::Kind::corruption_found, "LSN " + std::to_string(frame.header.lsn.value) + ": a payload that cannot be read");
+        events_.say(Event::Kind::corruption_found,
+                    "LSN " + std::to_string(frame.header.lsn.value) + ": a payload that cannot be read");
     }
     const auto kind = static_cast<wal::FrameKind>(frame.header.kind);
     if (kind == wal::FrameKind::cursor) settle_ticket(frame.header.lsn, applied);
@@ -48,10 +50,10 @@ Result<void> Applier::apply_range(Lsn last) {
     };
     const auto damage = [&](const wal::DamagedRange& range) {
         damaged_.fetch_add(1, std::memory_order_relaxed);
-        events_.say(Event::Kind::corruption_found, wal::segment_file_name(range.segment_id) + " at " + std::to_string(range.offset) +
-                                                       ": " + std::to_string(range.bytes) + " bytes, LSN " +
-                                                       std::to_string(range.lsn_first.value) + " to " +
-                                                       std::to_string(range.lsn_last.value) + ": " + range.why);
+        events_.say(Event::Kind::corruption_found,
+                    wal::segment_file_name(range.segment_id) + " at " + std::to_string(range.offset) + ": " +
+                        std::to_string(range.bytes) + " bytes, LSN " + std::to_string(range.lsn_first.value) + " to " +
+                        std::to_string(range.lsn_last.value) + ": " + range.why);
     };
     HOLDFAST_TRY(wal::scan(disk_, log_.directory(), log_.segments(), options, apply_one, damage));
     HOLDFAST_TRY(std::move(failed));

@@ -21,7 +21,12 @@ std::size_t Committer::commit_batch() {
     if (batch->frames.empty()) return 0;
     const std::size_t frames = batch->frames.entries().size();
     if (log_.is_read_only()) {
-        hold(*batch, Error{ErrorCode::read_only, "the log could not be synced and takes nothing more until the store is opened again", {}, 0, {}, 0});
+        hold(*batch, Error{ErrorCode::read_only,
+                           "the log could not be synced and takes nothing more until the store is opened again",
+                           {},
+                           0,
+                           {},
+                           0});
         return frames;
     }
 
@@ -37,8 +42,8 @@ std::size_t Committer::commit_batch() {
     }
     became_healthy();
     batches_.fetch_add(1, std::memory_order_relaxed);
-    sink_.offer(std::move(batch));         // visible to queries at the next commit
-    release_ring(clock_.now_unix_ns());    // savers wake; ring space is free again
+    sink_.offer(std::move(batch));       // visible to queries at the next commit
+    release_ring(clock_.now_unix_ns());  // savers wake; ring space is free again
     return frames;
 }
 
@@ -92,7 +97,8 @@ void Committer::gather_slots(CommittedBatch& batch) {
 
 void Committer::take_slot(const wal::SlotView& slot, CommittedBatch& batch) {
     const wal::FrameSource source{outbox_.ring().id(), slot.end_position};
-    const std::size_t entry = batch.frames.add_joined(wal::FrameKind::letter, slot.fields.meta_bytes, slot.payload, source);
+    const std::size_t entry =
+        batch.frames.add_joined(wal::FrameKind::letter, slot.fields.meta_bytes, slot.payload, source);
     const wal::FrameBatch::Entry& added = batch.frames.entries()[entry];
     const ByteView copy = batch.frames.frame(added).subspan(wal::kFrameHeaderBytes, slot.payload.size());
     if (!outbox_.ring().payload_checks_out(slot, copy)) {
@@ -124,7 +130,9 @@ void Committer::slot_lost(const wal::SlotView& slot) {
     ++outbox_.drain().lost;
     if ((slot.fields.flags & wal::kSlotAwaited) != 0) {
         outbox_.progress().publish_failure(
-            slot.end_position, Error{ErrorCode::corrupt, "the letter's bytes changed in the outbox before they were logged", {}, 0, {}, 0});
+            slot.end_position,
+            Error{
+                ErrorCode::corrupt, "the letter's bytes changed in the outbox before they were logged", {}, 0, {}, 0});
     }
     events_.say(Event::Kind::corruption_found, "outbox: a letter did not check out when it was taken");
 }
@@ -169,7 +177,8 @@ void Committer::spill_slot(const CommittedBatch& batch, const TakenSlot& slot, c
     const wal::FrameBatch::Entry& entry = batch.frames.entries()[slot.entry];
     const wal::FrameSource source{outbox_.ring().id(), slot.end_position};
     const bool synced = (slot.flags & wal::kSlotAwaited) != 0;
-    const FallbackTier tier = fallback_.take(batch.frames.meta(entry), batch.frames.body(entry), source, synced, why.message);
+    const FallbackTier tier =
+        fallback_.take(batch.frames.meta(entry), batch.frames.body(entry), source, synced, why.message);
     tier == FallbackTier::spilled ? outbox_.ring().count_spilled() : outbox_.ring().count_dropped();
 }
 

@@ -56,7 +56,8 @@ public:
 
 class Committer {
 public:
-    Committer(wal::Log& log, Outbox& outbox, Fallback& fallback, BatchSink& sink, GuardedClock& clock, const Events& events);
+    Committer(wal::Log& log, Outbox& outbox, Fallback& fallback, BatchSink& sink, GuardedClock& clock,
+              const Events& events);
 
     // --- facts, from the applier ---
     void submit(std::vector<Fact> facts);

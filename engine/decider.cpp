@@ -37,7 +37,8 @@ void Applier::decide(Command command) {
     const Result<std::optional<index::LetterRow>> found = (*view)->find(command.id);
     if (!found) return command.done(found.error());
     if (!found->has_value()) {
-        return command.done(Error{ErrorCode::not_found, "letter " + command.id + ": there is no such letter", "id", 0, {}, 0});
+        return command.done(
+            Error{ErrorCode::not_found, "letter " + command.id + ": there is no such letter", "id", 0, {}, 0});
     }
     const index::LetterRow& row = **found;
     if (command.birth_lsn && *command.birth_lsn != row.birth_lsn) return command.done(fenced(command.id));
@@ -59,7 +60,8 @@ void Applier::decide(Command command) {
     fact.meta = encode_state(*next);
     fact.ticket = next_ticket_++;
     deferred_[row.birth_lsn.value];  // from here commands for this version wait
-    pending_.emplace(fact.ticket, Pending{std::move(command.id), row.birth_lsn, std::move(next).value(), std::move(command.done)});
+    pending_.emplace(fact.ticket,
+                     Pending{std::move(command.id), row.birth_lsn, std::move(next).value(), std::move(command.done)});
     std::vector<Fact> facts;
     facts.push_back(std::move(fact));
     committer_->submit(std::move(facts));
@@ -99,7 +101,10 @@ void Applier::fail_tickets_up_to(Lsn last) {
         });
     }
     for (const std::uint64_t ticket : tickets) {
-        finish(ticket, Error{ErrorCode::corrupt, "the record of this change did not check out when it was read back", {}, 0, {}, 0});
+        finish(
+            ticket,
+            Error{
+                ErrorCode::corrupt, "the record of this change did not check out when it was read back", {}, 0, {}, 0});
     }
 }
 

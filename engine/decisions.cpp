@@ -16,8 +16,13 @@ Time later(std::int64_t now_unix_ns, std::int64_t duration_ns) {
 }
 
 Error refused(const StateRecord& state, std::string_view what, std::string_view why) {
-    return Error{ErrorCode::conflict, "letter " + state.id + " is " + state.status + ": cannot " + std::string(what) + ": " + std::string(why),
-                 state.status, 0, {}, 0};
+    return Error{
+        ErrorCode::conflict,
+        "letter " + state.id + " is " + state.status + ": cannot " + std::string(what) + ": " + std::string(why),
+        state.status,
+        0,
+        {},
+        0};
 }
 
 // Moves the state by the table, or says which state it found (SPEC Y5).
@@ -48,11 +53,16 @@ Result<void> check_claim(const index::LetterRow& row, const StateRecord& state, 
 
 Transition transition_of(Outcome::Kind kind) noexcept {
     switch (kind) {
-        case Outcome::Kind::succeeded: return Transition::succeed;
-        case Outcome::Kind::failed_permanently: return Transition::fail_for_good;
-        case Outcome::Kind::skip_duplicate: return Transition::skip_duplicate;
-        case Outcome::Kind::retry_after: return Transition::retry_later;
-        case Outcome::Kind::failed: break;
+        case Outcome::Kind::succeeded:
+            return Transition::succeed;
+        case Outcome::Kind::failed_permanently:
+            return Transition::fail_for_good;
+        case Outcome::Kind::skip_duplicate:
+            return Transition::skip_duplicate;
+        case Outcome::Kind::retry_after:
+            return Transition::retry_later;
+        case Outcome::Kind::failed:
+            break;
     }
     return Transition::fail;
 }
@@ -60,7 +70,8 @@ Transition transition_of(Outcome::Kind kind) noexcept {
 }  // namespace
 
 Result<StateRecord> decide_claim(StateRecord state, const ClaimTerms& terms, bool expired, std::int64_t now_unix_ns) {
-    if (expired) return Error{ErrorCode::expired, "letter " + state.id + ": its time has passed", state.status, 0, {}, 0};
+    if (expired)
+        return Error{ErrorCode::expired, "letter " + state.id + ": its time has passed", state.status, 0, {}, 0};
     HOLDFAST_TRY_ASSIGN(StateRecord next, move(std::move(state), Transition::claim, now_unix_ns));
     ++next.replay.attempts_used;
     ++next.replay.total_attempts;
@@ -70,7 +81,8 @@ Result<StateRecord> decide_claim(StateRecord state, const ClaimTerms& terms, boo
     return next;
 }
 
-Result<StateRecord> decide_settle(const index::LetterRow& row, StateRecord state, const SettleTerms& terms, std::int64_t now_unix_ns) {
+Result<StateRecord> decide_settle(const index::LetterRow& row, StateRecord state, const SettleTerms& terms,
+                                  std::int64_t now_unix_ns) {
     HOLDFAST_TRY(check_claim(row, state, terms.claim_lsn));
     const std::string who = state.who;
     const Outcome& outcome = terms.outcome;
@@ -111,7 +123,8 @@ Result<StateRecord> decide_extend(const index::LetterRow& row, StateRecord state
 
 Result<StateRecord> decide_claim_ended(StateRecord state, Transition transition, std::uint32_t history_entries,
                                        std::int64_t now_unix_ns) {
-    if (state.status != status::kReplaying || !state.replay.lease) return refused(state, to_string(transition), "it is not claimed");
+    if (state.status != status::kReplaying || !state.replay.lease)
+        return refused(state, to_string(transition), "it is not claimed");
     if (transition == Transition::lapse && state.replay.lease->until > time_of(now_unix_ns)) {
         return refused(state, "lapse", "its lease was extended");
     }
@@ -131,17 +144,28 @@ Result<StateRecord> decide_claim_ended(StateRecord state, Transition transition,
 Result<StateRecord> decide_action(StateRecord state, const OperatorAction& action, std::int64_t now_unix_ns) {
     Transition transition = Transition::resolve;
     switch (action.operation) {
-        case Operation::resolve: transition = Transition::resolve; break;
-        case Operation::discard: transition = Transition::discard; break;
-        case Operation::restore: transition = Transition::restore; break;
-        case Operation::quarantine: transition = Transition::quarantine; break;
-        case Operation::release: transition = Transition::release; break;
+        case Operation::resolve:
+            transition = Transition::resolve;
+            break;
+        case Operation::discard:
+            transition = Transition::discard;
+            break;
+        case Operation::restore:
+            transition = Transition::restore;
+            break;
+        case Operation::quarantine:
+            transition = Transition::quarantine;
+            break;
+        case Operation::release:
+            transition = Transition::release;
+            break;
     }
     HOLDFAST_TRY_ASSIGN(StateRecord next, move(std::move(state), transition, now_unix_ns));
     next.who = action.who;
     next.why = action.why;
     if (action.operation == Operation::resolve) {
-        next.replay.resolution = Resolution{action.resolution_type.empty() ? "manual" : action.resolution_type, action.why, action.who, next.at};
+        next.replay.resolution = Resolution{action.resolution_type.empty() ? "manual" : action.resolution_type,
+                                            action.why, action.who, next.at};
     } else if (next.status == status::kPending) {
         next.replay.resolution.reset();
     }

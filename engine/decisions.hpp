@@ -16,9 +16,9 @@ namespace holdfast::engine {
 
 struct ClaimTerms {
     std::string who;
-    std::string worker;              // empty: a handler inside the owner
+    std::string worker;  // empty: a handler inside the owner
     std::int64_t lease_ns = 0;
-    std::uint64_t owner_epoch = 0;   // 0 for a worker outside
+    std::uint64_t owner_epoch = 0;  // 0 for a worker outside
 };
 
 // One attempt is consumed. Errors: conflict with the status found; expired.

@@ -15,7 +15,8 @@ EmbeddedStore::~EmbeddedStore() {
 
 Result<void> EmbeddedStore::gate() const {
     if (engine_->fork_guard().forked()) {
-        return Error{ErrorCode::forked, "this handle belongs to the parent process; open the store in the child", {}, 0, {}, 0};
+        return Error{
+            ErrorCode::forked, "this handle belongs to the parent process; open the store in the child", {}, 0, {}, 0};
     }
     if (engine_->closed()) return Error{ErrorCode::closed, "the store is closed", {}, 0, {}, 0};
     return {};
@@ -26,7 +27,9 @@ Result<LetterId> EmbeddedStore::disabled(const Letter& letter) {
     if (!said_disabled_.exchange(true)) {
         engine_->events().say(Event::Kind::disabled, "capture.enabled is false: letters are accepted and not kept");
     }
-    HOLDFAST_TRY_ASSIGN(const Filled filled, fill_in(letter, engine_->options(), engine_->clock().source().wall_unix_ns(), engine_->clock().now_unix_ns()));
+    HOLDFAST_TRY_ASSIGN(
+        const Filled filled,
+        fill_in(letter, engine_->options(), engine_->clock().source().wall_unix_ns(), engine_->clock().now_unix_ns()));
     return filled.id;
 }
 
@@ -96,7 +99,8 @@ Result<Claim> EmbeddedStore::claim(std::string_view id, std::string_view who, st
     return claim;
 }
 
-Result<std::string> EmbeddedStore::settle(const LeaseToken& token, const Outcome& outcome, std::chrono::nanoseconds took) {
+Result<std::string> EmbeddedStore::settle(const LeaseToken& token, const Outcome& outcome,
+                                          std::chrono::nanoseconds took) {
     HOLDFAST_TRY(gate());
     const SettleTerms terms{token.claim_lsn, outcome, took.count(), engine_->options().replay.history_entries};
     Command command;
@@ -111,7 +115,8 @@ Result<std::string> EmbeddedStore::settle(const LeaseToken& token, const Outcome
 
 Result<Time> EmbeddedStore::extend(const LeaseToken& token, std::chrono::nanoseconds lease) {
     HOLDFAST_TRY(gate());
-    if (lease.count() <= 0) return Error{ErrorCode::invalid_argument, "a lease is longer than nothing", "lease", 0, {}, 0};
+    if (lease.count() <= 0)
+        return Error{ErrorCode::invalid_argument, "a lease is longer than nothing", "lease", 0, {}, 0};
     Command command;
     command.id = token.id;
     command.birth_lsn = token.birth_lsn;
@@ -170,7 +175,8 @@ Result<void> EmbeddedStore::close(std::chrono::nanoseconds deadline) {
     return engine_->close(deadline);
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& path, const Options& options, const Environment& environment) {
+Result<std::unique_ptr<Store>> open_store(const std::string& path, const Options& options,
+                                          const Environment& environment) {
     HOLDFAST_TRY_ASSIGN(std::unique_ptr<Engine> engine, Engine::open(path, options, environment));
     return std::unique_ptr<Store>(std::make_unique<EmbeddedStore>(std::move(engine)));
 }

@@ -36,7 +36,8 @@ struct LogEnd {
 
 class Engine : public ViewRunner {
 public:
-    static Result<std::unique_ptr<Engine>> open(const std::string& path, const Options& options, const Environment& environment);
+    static Result<std::unique_ptr<Engine>> open(const std::string& path, const Options& options,
+                                                const Environment& environment);
     ~Engine() override;  // like a crash
 
     // --- capture (engine_capture.cpp) ---
@@ -90,7 +91,8 @@ private:
     Result<void> open_log_and_index();
     Result<LogEnd> read_log_end(const wal::Recovery& recovery, Lsn index_applied);
     Result<void> drain_dead_rings();
-    Result<void> drain_dead_ring(const std::string& name, const std::unordered_map<std::uint64_t, std::vector<std::uint64_t>>& spilled);
+    Result<void> drain_dead_ring(const std::string& name,
+                                 const std::unordered_map<std::uint64_t, std::vector<std::uint64_t>>& spilled);
     Result<void> make_outbox();
     void start_threads();
 

@@ -10,7 +10,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kMarkAfterIdle{50};
-constexpr std::chrono::milliseconds kBusyFor{200};      // after work, the drain looks often
+constexpr std::chrono::milliseconds kBusyFor{200};  // after work, the drain looks often
 constexpr std::chrono::milliseconds kBusyPause{1};
 constexpr std::chrono::milliseconds kIdlePause{10};
 constexpr std::chrono::milliseconds kCommitAfterIdle{20};
@@ -70,14 +70,16 @@ void Engine::housekeeping_loop() {
         }
         if (round % kHousekeepingRounds == 0) housekeep();
         std::unique_lock lock(housekeeping_mutex_);
-        housekeeping_changed_.wait_for(lock, kHousekeepingPause, [this] { return stopping_.load(std::memory_order_acquire); });
+        housekeeping_changed_.wait_for(lock, kHousekeepingPause,
+                                       [this] { return stopping_.load(std::memory_order_acquire); });
     }
 }
 
 void Engine::housekeep() {
     clock_->observe();
     if (outbox_->sample_drops(clock_->source().boot_ns())) {
-        events_.say(Event::Kind::drop_rate_breach, "more than 1 % of the captures of the last minute went to the fallback or were dropped");
+        events_.say(Event::Kind::drop_rate_breach,
+                    "more than 1 % of the captures of the last minute went to the fallback or were dropped");
     }
     if (!committer_->healthy() && !log_->is_read_only()) committer_->probe();
     take_in_spills();
@@ -106,16 +108,19 @@ void Engine::stop_threads() {
 // Every capture that was counted in has ended when offered equals what was taken or shed. What the deadline leaves is
 // spilled. The ring goes away only after the cursor that says it is drained is durable.
 Result<void> Engine::close(std::chrono::nanoseconds patience) {
-    if (closed_.exchange(true, std::memory_order_seq_cst)) return Error{ErrorCode::closed, "the store is closed", {}, 0, {}, 0};
+    if (closed_.exchange(true, std::memory_order_seq_cst))
+        return Error{ErrorCode::closed, "the store is closed", {}, 0, {}, 0};
     const auto deadline = SteadyClock::now() + patience;
     while (outbox_->unfinished() != 0 && SteadyClock::now() < deadline) {
-        (void)drain_to_log(std::min<std::chrono::nanoseconds>(deadline - SteadyClock::now(), std::chrono::milliseconds(5)));
+        (void)drain_to_log(
+            std::min<std::chrono::nanoseconds>(deadline - SteadyClock::now(), std::chrono::milliseconds(5)));
         if (!environment_.background) break;
     }
     stop_threads();
     const bool drained = outbox_->unfinished() == 0 || committer_->spill_rest();
     const bool witnessed = committer_->mark(true);
-    while (applier_->step()) {}
+    while (applier_->step()) {
+    }
     applier_->commit_if_due(true);
     outbox_->progress().close();
     applier_->close();

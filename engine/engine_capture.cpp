@@ -13,7 +13,12 @@ namespace {
 constexpr std::chrono::milliseconds kRoomPause{1};
 
 Error full_error() {
-    return Error{ErrorCode::full, "the outbox is full (outbox.capacity_bytes or outbox.letters_max)", "outbox.capacity_bytes", 0, {}, 0};
+    return Error{ErrorCode::full,
+                 "the outbox is full (outbox.capacity_bytes or outbox.letters_max)",
+                 "outbox.capacity_bytes",
+                 0,
+                 {},
+                 0};
 }
 
 }  // namespace
@@ -21,10 +26,14 @@ Error full_error() {
 struct Engine::Encoded {
     Filled filled;
     EncodedSizes sizes;
-    std::uint32_t payload_bytes() const noexcept { return static_cast<std::uint32_t>(sizes.meta_bytes + sizes.body_bytes); }
+    std::uint32_t payload_bytes() const noexcept {
+        return static_cast<std::uint32_t>(sizes.meta_bytes + sizes.body_bytes);
+    }
 };
 
-Result<LetterId> Engine::capture(const Letter& letter, Durability durability) { return admit(letter, durability, false); }
+Result<LetterId> Engine::capture(const Letter& letter, Durability durability) {
+    return admit(letter, durability, false);
+}
 
 Result<LetterId> Engine::save(const Letter& letter) { return admit(letter, Durability::power, true); }
 
@@ -46,9 +55,13 @@ Result<LetterId> Engine::admit(const Letter& letter, Durability durability, bool
     encoded.sizes = measure(letter, encoded.filled, options_.replay.history_entries);
     if (encoded.sizes.meta_bytes + encoded.sizes.body_bytes > options_.letter.bytes_max) {
         ring.count_rejected();
-        return Error{ErrorCode::invalid_argument, "the letter is " + std::to_string(encoded.sizes.meta_bytes + encoded.sizes.body_bytes) +
+        return Error{ErrorCode::invalid_argument,
+                     "the letter is " + std::to_string(encoded.sizes.meta_bytes + encoded.sizes.body_bytes) +
                          " bytes; letter.bytes_max is " + std::to_string(options_.letter.bytes_max),
-                     "letter.bytes_max", 0, {}, 0};
+                     "letter.bytes_max",
+                     0,
+                     {},
+                     0};
     }
     if (encoded.filled.domain_filed_as_other) domains_other_.fetch_add(1, std::memory_order_relaxed);
     HOLDFAST_TRY(put_in_ring(letter, encoded, durability, is_save));
@@ -93,7 +106,8 @@ Result<void> Engine::put_in_ring(const Letter& letter, const Encoded& encoded, D
     if (!room) {
         if (fields.kind == wal::SlotKind::large_letter) ring.remove_large(large_name);
         committer_->wake();
-        if (!is_save && options_.outbox.when_full != WhenFull::drop) return shed(letter, encoded, durability, "the outbox is full");
+        if (!is_save && options_.outbox.when_full != WhenFull::drop)
+            return shed(letter, encoded, durability, "the outbox is full");
         is_save ? ring.count_rejected() : ring.count_dropped();
         return full_error();
     }
@@ -111,7 +125,8 @@ Result<void> Engine::put_in_ring(const Letter& letter, const Encoded& encoded, D
 }
 
 // Room comes when the committer releases; on a store without threads, when it is driven.
-std::optional<wal::Ring::Reservation> Engine::reserve_waiting(std::uint32_t slot_bytes, std::chrono::nanoseconds patience) {
+std::optional<wal::Ring::Reservation> Engine::reserve_waiting(std::uint32_t slot_bytes,
+                                                              std::chrono::nanoseconds patience) {
     const auto deadline = std::chrono::steady_clock::now() + patience;
     for (;;) {
         const std::uint64_t settled = outbox_->progress().settled();
@@ -129,12 +144,14 @@ std::optional<wal::Ring::Reservation> Engine::reserve_waiting(std::uint32_t slot
 }
 
 // To the spill file, or to stderr: counted, and never an error of the failing call unless nothing took it.
-Result<void> Engine::shed(const Letter& letter, const Encoded& encoded, Durability durability, std::string_view reason) {
+Result<void> Engine::shed(const Letter& letter, const Encoded& encoded, Durability durability,
+                          std::string_view reason) {
     Bytes bytes(encoded.payload_bytes());
     encode_into(letter, encoded.filled, options_.replay.history_entries, encoded.sizes, bytes);
     const ByteView whole(bytes);
-    const FallbackTier tier = fallback_->take(whole.first(encoded.sizes.meta_bytes), whole.subspan(encoded.sizes.meta_bytes), {},
-                                              durability == Durability::power, reason);
+    const FallbackTier tier =
+        fallback_->take(whole.first(encoded.sizes.meta_bytes), whole.subspan(encoded.sizes.meta_bytes), {},
+                        durability == Durability::power, reason);
     if (tier == FallbackTier::spilled) {
         outbox_->ring().count_spilled();
     } else {

@@ -32,8 +32,10 @@ Result<void> Engine::drain_dead_rings() {
     Disk& disk = *environment_.disk;
     std::vector<std::string> leftovers, skipped;
     HOLDFAST_TRY_ASSIGN(const std::vector<wal::RingFile> rings, wal::list_rings(disk, layout_.outbox, leftovers));
-    for (const std::string& name : leftovers) (void)disk.remove(layout_.outbox + "/" + name);  // tried again at the next open
-    HOLDFAST_TRY_ASSIGN(const std::vector<wal::SpillFile> spills, wal::list_spills(disk, layout_.fallback, uuid_, skipped));
+    for (const std::string& name : leftovers)
+        (void)disk.remove(layout_.outbox + "/" + name);  // tried again at the next open
+    HOLDFAST_TRY_ASSIGN(const std::vector<wal::SpillFile> spills,
+                        wal::list_spills(disk, layout_.fallback, uuid_, skipped));
     std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> spilled;
     for (const wal::SpillFile& spill : spills) {
         for (const wal::FrameSource& origin : spill.origins) spilled[origin.source_id].push_back(origin.position);
@@ -62,7 +64,8 @@ Result<void> Engine::drain_dead_ring(const std::string& name,
     row.source_id = read->id();
     const auto origins = spilled.find(read->id());
     const auto is_spilled = [&](std::uint64_t end_position) {
-        return origins != spilled.end() && std::binary_search(origins->second.begin(), origins->second.end(), end_position);
+        return origins != spilled.end() &&
+               std::binary_search(origins->second.begin(), origins->second.end(), end_position);
     };
     wal::FrameBatch batch;
     std::uint64_t bad = 0;
@@ -78,7 +81,8 @@ Result<void> Engine::drain_dead_ring(const std::string& name,
         if (slot.end_position <= row.position) return true;
         row.position = slot.end_position;
         if (is_spilled(slot.end_position)) return true;
-        (void)batch.add_joined(wal::FrameKind::letter, slot.fields.meta_bytes, slot.payload, {row.source_id, slot.end_position});
+        (void)batch.add_joined(wal::FrameKind::letter, slot.fields.meta_bytes, slot.payload,
+                               {row.source_id, slot.end_position});
         ++row.logged;
         if (batch.bytes() >= kChunkBytes) failed = write_out();
         return failed.has_value();
@@ -111,12 +115,14 @@ Result<void> Engine::log_facts(std::vector<Fact> facts) {
 }
 
 void Engine::take_in_spills() {
-    if (spills_waiting_.load(std::memory_order_relaxed) == 0 && outbox_->ring().counters().spilled == spills_seen_) return;
+    if (spills_waiting_.load(std::memory_order_relaxed) == 0 && outbox_->ring().counters().spilled == spills_seen_)
+        return;
     if (!committer_->healthy() || log_->is_read_only()) return;
     spills_seen_ = outbox_->ring().counters().spilled;
     spill_writer_->rotate();  // what is there now is complete; later letters go to another file
     std::vector<std::string> skipped;
-    const Result<std::vector<wal::SpillFile>> spills = wal::list_spills(*environment_.disk, layout_.fallback, uuid_, skipped);
+    const Result<std::vector<wal::SpillFile>> spills =
+        wal::list_spills(*environment_.disk, layout_.fallback, uuid_, skipped);
     if (!spills) return;
     std::uint64_t left = spills->size();
     for (const wal::SpillFile& spill : *spills) {

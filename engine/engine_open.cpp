@@ -53,7 +53,8 @@ void note_source(const wal::FrameRead& frame, SourcePositions& sources) {
 Engine::Engine(const std::string& path, const Options& options, const Environment& environment)
     : options_(options), environment_(environment), layout_(path, options, environment), events_(options) {}
 
-Result<std::unique_ptr<Engine>> Engine::open(const std::string& path, const Options& options, const Environment& environment) {
+Result<std::unique_ptr<Engine>> Engine::open(const std::string& path, const Options& options,
+                                             const Environment& environment) {
     HOLDFAST_TRY(validate(options));
     std::unique_ptr<Engine> engine(new Engine(path, options, environment));
     HOLDFAST_TRY(engine->prepare_directory());
@@ -78,14 +79,25 @@ Result<void> Engine::prepare_directory() {
         const bool has_log = std::find(names.begin(), names.end(), "wal") != names.end();
         for (const std::string& name : names) {
             if (has_log || is_store_entry(name)) continue;
-            return Error{ErrorCode::invalid_argument, layout_.root + ": not a holdfast store: it holds " + name, "path", 0, layout_.root, 0};
+            return Error{ErrorCode::invalid_argument,
+                         layout_.root + ": not a holdfast store: it holds " + name,
+                         "path",
+                         0,
+                         layout_.root,
+                         0};
         }
         is_new = !has_log;
     }
     HOLDFAST_TRY_ASSIGN(const bool network, disk.is_network_filesystem(found ? layout_.root : parent_of(layout_.root)));
     if (network && !options_.allow_network_filesystem) {
-        return Error{ErrorCode::unsupported, layout_.root + ": on a network filesystem, where locks and syncs cannot be trusted; set store.allow_network_filesystem to use it all the same",
-                     "store.allow_network_filesystem", 0, layout_.root, 0};
+        return Error{ErrorCode::unsupported,
+                     layout_.root +
+                         ": on a network filesystem, where locks and syncs cannot be trusted; set "
+                         "store.allow_network_filesystem to use it all the same",
+                     "store.allow_network_filesystem",
+                     0,
+                     layout_.root,
+                     0};
     }
     HOLDFAST_TRY(disk.make_directory(layout_.root));
     HOLDFAST_TRY_ASSIGN(lock_, OwnerLock::acquire(disk, *environment_.clock, layout_.lock));
@@ -105,7 +117,12 @@ Result<void> Engine::open_log_and_index() {
     HOLDFAST_TRY_ASSIGN(wal::Recovery recovery, wal::recover(disk, layout_.wal, Lsn{}));
     uuid_ = recovery.segments.empty() ? disk.random_uuid() : recovery.store_uuid;
     if (recovery.unknown_kinds != 0) {
-        return Error{ErrorCode::unsupported, layout_.wal + ": holds records of a newer version of holdfast", "format", 0, layout_.wal, 0};
+        return Error{ErrorCode::unsupported,
+                     layout_.wal + ": holds records of a newer version of holdfast",
+                     "format",
+                     0,
+                     layout_.wal,
+                     0};
     }
     std::string discarded;
     HOLDFAST_TRY_ASSIGN(index_, index::Index::open(layout_.index_root, uuid_, recovery.last_lsn, {}, discarded));
@@ -129,7 +146,8 @@ Result<void> Engine::open_log_and_index() {
     log_options.segment_bytes = options_.segment.bytes_max;
     log_options.quarantine_directory = layout_.quarantine;
     log_options.warn = [this](const std::string& line) { events_.say(Event::Kind::corruption_found, line); };
-    HOLDFAST_TRY_ASSIGN(log_, wal::Log::open(disk, *clock_, layout_.wal, recovery, uuid_, std::max(applied, recovery.durable_witness), log_options));
+    HOLDFAST_TRY_ASSIGN(log_, wal::Log::open(disk, *clock_, layout_.wal, recovery, uuid_,
+                                             std::max(applied, recovery.durable_witness), log_options));
     frames_ = make_log_frame_reader(log_->reader());
     spill_writer_ = std::make_unique<wal::SpillWriter>(disk, *clock_, layout_.fallback, uuid_);
     fallback_ = std::make_unique<Fallback>(*spill_writer_, events_);
@@ -152,7 +170,8 @@ Result<LogEnd> Engine::read_log_end(const wal::Recovery& recovery, Lsn index_app
     std::int64_t high_water_ns = recovery.segments.back().header.created_guarded_ns;
     const auto look = [&](const wal::FrameRead& frame) {
         high_water_ns = std::max(high_water_ns, frame.header.guarded_unix_ns);
-        if (static_cast<wal::FrameKind>(frame.header.kind) == wal::FrameKind::mark) end.guarded = decode_mark(frame.meta());
+        if (static_cast<wal::FrameKind>(frame.header.kind) == wal::FrameKind::mark)
+            end.guarded = decode_mark(frame.meta());
         if (frame.header.lsn > index_applied) note_source(frame, end.sources);
         return true;
     };

@@ -17,7 +17,7 @@ struct ReadTurn {
     std::mutex mutex;
     std::condition_variable changed;
     enum class Stage : std::uint8_t { waiting, running, done, abandoned } stage = Stage::waiting;  // guarded by mutex
-    Result<void> result;                                                                          // guarded by mutex
+    Result<void> result;                                                                           // guarded by mutex
 };
 
 }  // namespace
@@ -26,7 +26,8 @@ struct ReadTurn {
 Result<void> Engine::await(std::uint64_t end_position, bool durable) {
     wal::Progress& progress = outbox_->progress();
     for (;;) {
-        const bool there = durable ? progress.settled() >= end_position : progress.written() >= end_position || progress.settled() >= end_position;
+        const bool there = durable ? progress.settled() >= end_position
+                                   : progress.written() >= end_position || progress.settled() >= end_position;
         if (there) return durable ? progress.wait_settled(end_position, SteadyClock::now()) : Result<void>{};
         bool committed = false;
         if (committer_->try_turn(committed)) {
@@ -35,7 +36,8 @@ Result<void> Engine::await(std::uint64_t end_position, bool durable) {
         }
         committer_->wake();
         const auto pause = SteadyClock::now() + kSomebodyElsesTurn;
-        const Result<void> waited = durable ? progress.wait_settled(end_position, pause) : progress.wait_written(end_position, pause);
+        const Result<void> waited =
+            durable ? progress.wait_settled(end_position, pause) : progress.wait_written(end_position, pause);
         if (waited || waited.error().code != ErrorCode::busy) return waited;
     }
 }
@@ -61,7 +63,8 @@ Result<void> Engine::with_view(const std::function<Result<void>(index::ReadView&
     const auto deadline = SteadyClock::now() + kCatchUpMax;
     stale = !drain_to_log(kCatchUpMax);
     if (!environment_.background) {
-        while (drive()) {}
+        while (drive()) {
+        }
     }
     if (applier_->is_settled()) {
         HOLDFAST_TRY_ASSIGN(const std::unique_ptr<index::ReadView> view, index_->read());
@@ -104,7 +107,8 @@ Result<Settled> Engine::command(Command command) {
     std::promise<Result<Settled>> answered;
     std::future<Result<Settled>> answer = answered.get_future();
     command.done = [&answered](Result<Settled> result) { answered.set_value(std::move(result)); };
-    if (log_->is_read_only()) return Error{ErrorCode::read_only, "the log takes nothing more until the store is opened again", {}, 0, {}, 0};
+    if (log_->is_read_only())
+        return Error{ErrorCode::read_only, "the log takes nothing more until the store is opened again", {}, 0, {}, 0};
     // What was captured before this call is decided on too: a claim of a letter that was just saved finds it.
     (void)drain_to_log(kCatchUpMax);  // a producer that is stuck holds back its own letters, not the command
     applier_->submit(std::move(command));
@@ -118,13 +122,15 @@ Result<void> Engine::rebuild() {
     std::promise<Result<void>> answered;
     std::future<Result<void>> answer = answered.get_future();
     applier_->rebuild([&answered](Result<void> result) { answered.set_value(std::move(result)); });
-    while (!environment_.background && drive()) {}
+    while (!environment_.background && drive()) {
+    }
     return answer.get();
 }
 
 Result<void> Engine::flush(std::chrono::nanoseconds patience) {
     const auto deadline = SteadyClock::now() + patience;
-    if (!drain_to_log(patience)) return Error{ErrorCode::busy, "the outbox was not drained within the deadline", {}, 0, {}, 0};
+    if (!drain_to_log(patience))
+        return Error{ErrorCode::busy, "the outbox was not drained within the deadline", {}, 0, {}, 0};
     std::promise<void> applied;
     std::future<void> done = applied.get_future();
     // Shared, since the applier may come to it after the deadline.
@@ -133,7 +139,8 @@ Result<void> Engine::flush(std::chrono::nanoseconds patience) {
         applier_->commit_if_due(true);
         promise->set_value();
     });
-    while (!environment_.background && drive()) {}
+    while (!environment_.background && drive()) {
+    }
     if (done.wait_until(deadline) != std::future_status::ready) {
         return Error{ErrorCode::busy, "the index did not catch up within the deadline", {}, 0, {}, 0};
     }

@@ -22,7 +22,8 @@ struct Environment {
 
 Environment system_environment();
 
-Result<std::unique_ptr<Store>> open_store(const std::string& path, const Options& options, const Environment& environment);
+Result<std::unique_ptr<Store>> open_store(const std::string& path, const Options& options,
+                                          const Environment& environment);
 Result<std::unique_ptr<Store>> open_store_read_only(const std::string& path, const Options& options,
                                                     const Environment& environment);
 

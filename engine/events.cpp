@@ -12,10 +12,13 @@ spdlog::level::level_enum level_of(Event::Kind kind) noexcept {
         case Event::Kind::log_line:
         case Event::Kind::captured:
         case Event::Kind::writes_resumed:
-        case Event::Kind::spills_taken_in: return spdlog::level::info;
+        case Event::Kind::spills_taken_in:
+            return spdlog::level::info;
         case Event::Kind::corruption_found:
-        case Event::Kind::became_read_only: return spdlog::level::err;
-        default: return spdlog::level::warn;
+        case Event::Kind::became_read_only:
+            return spdlog::level::err;
+        default:
+            return spdlog::level::warn;
     }
 }
 

@@ -30,7 +30,8 @@ void append_json_text(std::string_view text, std::string& to) {
             to += c;
         } else {
             std::array<char, 8> escaped{};
-            std::snprintf(escaped.data(), escaped.size(), "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+            std::snprintf(escaped.data(), escaped.size(), "\\u%04x",
+                          static_cast<unsigned>(static_cast<unsigned char>(c)));
             to += escaped.data();
         }
     }
@@ -55,10 +56,12 @@ std::string letter_as_json_line(ByteView meta, ByteView body, std::string_view r
     return line;
 }
 
-FallbackTier Fallback::take(ByteView meta, ByteView body, wal::FrameSource source, bool synced, std::string_view reason) {
+FallbackTier Fallback::take(ByteView meta, ByteView body, wal::FrameSource source, bool synced,
+                            std::string_view reason) {
     const Result<void> spilled = writer_.append(meta, body, source, synced);
     if (spilled) {
-        if (!said_.exchange(true)) events_.say(Event::Kind::spilled, "letters go to the fallback: " + std::string(reason));
+        if (!said_.exchange(true))
+            events_.say(Event::Kind::spilled, "letters go to the fallback: " + std::string(reason));
         return FallbackTier::spilled;
     }
     const std::string line = letter_as_json_line(meta, body, reason);

@@ -12,8 +12,8 @@
 
 namespace holdfast::engine {
 
-inline constexpr std::size_t kNameBytesMax = 255;         // stream, domain, failure type, status
-inline constexpr std::size_t kHistoryEntriesEachEnd = 32; // default; the option may differ
+inline constexpr std::size_t kNameBytesMax = 255;          // stream, domain, failure type, status
+inline constexpr std::size_t kHistoryEntriesEachEnd = 32;  // default; the option may differ
 
 // What capture decides before it encodes: everything that the caller may leave empty. No allocation: views and values.
 struct Filled {

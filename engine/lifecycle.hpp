@@ -8,14 +8,14 @@ namespace holdfast::engine {
 
 // Numbers are on disk (wal/FORMAT.md, "State"): they never change.
 enum class Transition : std::uint8_t {
-    claim = 1,         // a handler or worker starts
-    succeed = 2,       // its work is done
-    fail = 3,          // back to PENDING while budget remains, else to review
-    fail_for_good = 4, // straight to review
-    lapse = 5,         // the lease ran out
-    give_back = 6,     // the owner that claimed it is gone
-    extend = 7,        // the lease moves
-    resolve = 8,       // by hand
+    claim = 1,          // a handler or worker starts
+    succeed = 2,        // its work is done
+    fail = 3,           // back to PENDING while budget remains, else to review
+    fail_for_good = 4,  // straight to review
+    lapse = 5,          // the lease ran out
+    give_back = 6,      // the owner that claimed it is gone
+    extend = 7,         // the lease moves
+    resolve = 8,        // by hand
     discard = 9,
     restore = 10,
     quarantine = 11,
@@ -23,16 +23,16 @@ enum class Transition : std::uint8_t {
     redrive = 13,
     expire = 14,
     archive = 15,
-    retry_later = 16,  // failed, with a time before which not to try again
-    skip_duplicate = 17, // resolved: it was done already
-    park = 18,         // to review, budget untouched (no handler)
+    retry_later = 16,     // failed, with a time before which not to try again
+    skip_duplicate = 17,  // resolved: it was done already
+    park = 18,            // to review, budget untouched (no handler)
 };
 inline constexpr std::uint8_t kTransitionMax = 18;
 std::string_view to_string(Transition transition) noexcept;
 
 struct LifecycleFacts {
-    std::string_view status;    // now
-    bool budget_left = false;   // attempts_used < attempts_allowed
+    std::string_view status;   // now
+    bool budget_left = false;  // attempts_used < attempts_allowed
 };
 
 struct Decision {

@@ -9,10 +9,10 @@ namespace holdfast::engine {
 
 namespace {
 
-constexpr double kDropRateAlert = 0.01;             // SPEC C5
-constexpr std::uint64_t kDropRateCapturesMin = 100; // SPEC C5
+constexpr double kDropRateAlert = 0.01;              // SPEC C5
+constexpr std::uint64_t kDropRateCapturesMin = 100;  // SPEC C5
 constexpr std::int64_t kDropWindowNs = 60'000'000'000;
-constexpr int kFirstWaitBits = 16;                  // 2^16 ns, about 64 us: the histogram's first bucket ends here
+constexpr int kFirstWaitBits = 16;  // 2^16 ns, about 64 us: the histogram's first bucket ends here
 
 }  // namespace
 

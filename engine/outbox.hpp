@@ -63,8 +63,8 @@ private:
     const std::unique_ptr<wal::Ring> ring_;
     const RingPromise promise_;
     wal::Progress progress_;
-    Drain drain_;                             // confined to whoever holds the committer's role
-    std::atomic<std::uint64_t> taken_{0};     // letters taken off the ring, whatever became of them
+    Drain drain_;                          // confined to whoever holds the committer's role
+    std::atomic<std::uint64_t> taken_{0};  // letters taken off the ring, whatever became of them
     std::atomic<std::uint64_t> lost_{0};
     std::atomic<std::uint64_t> diverted_{0};
     std::array<std::atomic<std::uint64_t>, 24> wait_histogram_{};

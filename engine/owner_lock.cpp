@@ -40,12 +40,18 @@ Result<std::unique_ptr<OwnerLock>> OwnerLock::acquire(Disk& disk, const Clock& c
         if (locked) break;
         if (locked.error().code != ErrorCode::busy) return locked.error();
         if (tries == kReaderTriesMax || !held_by_readers_only(disk, path)) {
-            return Error{ErrorCode::busy, path + ": the store is owned by another handle: " + holder_of(*file), "owner", 0, path, 0};
+            return Error{ErrorCode::busy,
+                         path + ": the store is owned by another handle: " + holder_of(*file),
+                         "owner",
+                         0,
+                         path,
+                         0};
         }
         std::this_thread::sleep_for(kReaderPause);
     }
     // Fixed length, so that a shorter text leaves nothing of a longer one; a failure costs only information.
-    std::string text = "pid " + std::to_string(::getpid()) + " since " + std::to_string(clock.wall_unix_ns() / 1'000'000'000);
+    std::string text =
+        "pid " + std::to_string(::getpid()) + " since " + std::to_string(clock.wall_unix_ns() / 1'000'000'000);
     text.resize(64, ' ');
     text.back() = '\n';
     (void)file->write_at(0, as_bytes(text));  // information only

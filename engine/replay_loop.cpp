@@ -50,7 +50,9 @@ Result<Planned> plan(Store& store, const ReplayOptions& options) {
 // Letters a second, over all threads: each takes the next moment and waits for it.
 class Pace {
 public:
-    explicit Pace(double letters_per_second) : step_(letters_per_second > 0 ? std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 / letters_per_second)) : std::chrono::nanoseconds{0}) {}
+    explicit Pace(double letters_per_second)
+        : step_(letters_per_second > 0 ? std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 / letters_per_second))
+                                       : std::chrono::nanoseconds{0}) {}
     void wait() {
         if (step_.count() == 0) return;
         SteadyClock::time_point mine;
@@ -99,7 +101,8 @@ private:
     void run_side_by_side(const std::vector<std::string>& ids) {
         std::atomic<std::size_t> next{0};
         const auto work = [&] {
-            for (std::size_t at = next.fetch_add(1); at < ids.size() && !stopped(); at = next.fetch_add(1)) one(ids[at]);
+            for (std::size_t at = next.fetch_add(1); at < ids.size() && !stopped(); at = next.fetch_add(1))
+                one(ids[at]);
         };
         std::vector<std::thread> threads;
         const std::size_t helpers = std::min<std::size_t>(options_.in_flight, ids.size());
@@ -115,7 +118,8 @@ private:
         if (!claim) {
             const ErrorCode code = claim.error().code;
             // Settled, saved over or claimed by somebody else since it was planned: not ours any more.
-            if (code == ErrorCode::conflict || code == ErrorCode::not_found || code == ErrorCode::expired) return count(result_.skipped);
+            if (code == ErrorCode::conflict || code == ErrorCode::not_found || code == ErrorCode::expired)
+                return count(result_.skipped);
             return fail(claim.error());
         }
         const auto began = SteadyClock::now();
@@ -176,7 +180,8 @@ private:
 
 Result<ReplayResult> run_replay(Store& store, const ReplayOptions& options, Handler& handler) {
     if (options.selector.empty() && !options.all) {
-        return Error{ErrorCode::invalid_argument, "an empty selector replays everything: say so with `all`", "all", 0, {}, 0};
+        return Error{
+            ErrorCode::invalid_argument, "an empty selector replays everything: say so with `all`", "all", 0, {}, 0};
     }
     if (options.in_flight < 1 || options.in_flight > kInFlightMax) {
         return out_of_range("in_flight", "1 to 256", std::to_string(options.in_flight));

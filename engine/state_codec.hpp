@@ -20,8 +20,8 @@ struct StateRecord {
     Transition transition = Transition::claim;
     Time at{};
     std::string status;
-    ReplayState replay;                  // whole, lease and resolution included
-    std::uint64_t owner_epoch = 0;       // of a claim inside the owner
+    ReplayState replay;                    // whole, lease and resolution included
+    std::uint64_t owner_epoch = 0;         // of a claim inside the owner
     std::vector<Attempt> replay_attempts;  // the first and the latest N
     std::uint32_t replay_attempts_omitted = 0;
     std::string who, why, trace_id;

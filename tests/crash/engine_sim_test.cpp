@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "tests/support/sim_workload.hpp"
+#include "tests/support/engine/sim_workload.hpp"
 
 namespace holdfast::testing {
 namespace {
@@ -56,10 +56,14 @@ class EngineCut : public ::testing::TestWithParam<CrashPolicy> {};
 TEST_P(EngineCut, saves_survive_a_cut_at_every_call) { cut_at_every_call(save_three, GetParam()); }
 
 // SPEC: S3, C1, Y2, Y4
-TEST_P(EngineCut, captures_claims_and_resolutions_survive_a_cut_at_every_call) { cut_at_every_call(mixed_twelve, GetParam()); }
+TEST_P(EngineCut, captures_claims_and_resolutions_survive_a_cut_at_every_call) {
+    cut_at_every_call(mixed_twelve, GetParam());
+}
 
 // SPEC: S3, C6
-TEST_P(EngineCut, rotation_and_reopening_survive_a_cut_at_every_call) { cut_at_every_call(rotate_and_reopen, GetParam()); }
+TEST_P(EngineCut, rotation_and_reopening_survive_a_cut_at_every_call) {
+    cut_at_every_call(rotate_and_reopen, GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(Policies, EngineCut, ::testing::ValuesIn(kPolicies));
 
@@ -82,7 +86,8 @@ void run_seed(std::uint64_t seed) {
             work.step();
             if (dice() % 16 == 0) {
                 (void)sim.store->flush();  // with the power off it fails
-                fs::copy(sim.index_directory.path(), kept.path(), fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+                fs::copy(sim.index_directory.path(), kept.path(),
+                         fs::copy_options::recursive | fs::copy_options::overwrite_existing);
             }
         }
         const CrashPolicy policy = kPolicies[dice() % 3];
@@ -97,7 +102,8 @@ void run_seed(std::uint64_t seed) {
         sim.kill();
         if (dice() % 2 == 0 && !fs::is_empty(kept.path())) {
             sim.delete_index();
-            fs::copy(kept.path(), sim.index_directory.path(), fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+            fs::copy(kept.path(), sim.index_directory.path(),
+                     fs::copy_options::recursive | fs::copy_options::overwrite_existing);
             ASSERT_TRUE(sim.open());
             EXPECT_EQ(SimWorkload::answers(*sim.store), as_left) << "an earlier index, seed " << seed;
             sim.kill();

@@ -51,7 +51,8 @@ Letter numbered(int round, int number, std::size_t bytes) {
     for (int number = 0; number < kLettersMax; ++number) {
         const std::size_t bytes = random() % 97 == 0 ? 100'000 : random() % 1500;
         const Letter letter = numbered(round, number, bytes);
-        const bool kept = number % 5 == 0 ? (*store)->save(letter, {}).has_value() : (*store)->capture(letter).has_value();
+        const bool kept =
+            number % 5 == 0 ? (*store)->save(letter, {}).has_value() : (*store)->capture(letter).has_value();
         if (!kept) _exit(3);
         if (::write(ack_pipe, &number, sizeof number) != sizeof number) _exit(4);
     }
@@ -91,7 +92,8 @@ public:
         int status = 0;
         ASSERT_EQ(::waitpid(pid, &status, 0), pid);
         ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself: " << status;
-        for (const int number : acknowledged) acknowledged_all.insert(std::to_string(round) + "-" + std::to_string(number));
+        for (const int number : acknowledged)
+            acknowledged_all.insert(std::to_string(round) + "-" + std::to_string(number));
     }
 
 private:
@@ -122,7 +124,8 @@ void expect_conserved(Store& store) {
     const Result<Stats> stats = store.stats();
     ASSERT_TRUE(stats) << stats.error().message;
     const Conservation& c = stats->conservation;
-    EXPECT_EQ(c.offered, c.indexed + c.folded + c.in_outbox + c.in_flight + c.spilled + c.rejected + c.dropped + c.lost);
+    EXPECT_EQ(c.offered,
+              c.indexed + c.folded + c.in_outbox + c.in_flight + c.spilled + c.rejected + c.dropped + c.lost);
     EXPECT_EQ(c.in_outbox, 0U);
     EXPECT_EQ(c.in_flight, 0U);
     std::uint64_t removed = 0;
@@ -143,8 +146,10 @@ TEST(Kill, two_hundred_kills_lose_and_double_no_acknowledged_letter) {
         ASSERT_TRUE(store) << store.error().message;
         const std::set<std::string> found = recovered(**store);
         std::vector<std::string> lost;
-        std::set_difference(killer.acknowledged_all.begin(), killer.acknowledged_all.end(), found.begin(), found.end(), std::back_inserter(lost));
-        EXPECT_TRUE(lost.empty()) << lost.size() << " acknowledged letters are gone, the first is " << lost.front() << ", round " << round;
+        std::set_difference(killer.acknowledged_all.begin(), killer.acknowledged_all.end(), found.begin(), found.end(),
+                            std::back_inserter(lost));
+        EXPECT_TRUE(lost.empty()) << lost.size() << " acknowledged letters are gone, the first is " << lost.front()
+                                  << ", round " << round;
         expect_conserved(**store);
         if (HasFailure()) return;
         ASSERT_TRUE((*store)->close());

@@ -164,8 +164,8 @@ struct Letter {
     std::vector<UnknownField> unknown_fields;
 
     // Read-only.
-    Lsn lsn;                        // names this version
-    std::optional<Time> updated_at; // of the last transition, else created_at
+    Lsn lsn;                         // names this version
+    std::optional<Time> updated_at;  // of the last transition, else created_at
 
     friend bool operator==(const Letter&, const Letter&) = default;
 };

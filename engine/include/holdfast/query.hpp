@@ -28,14 +28,14 @@ struct ListQuery {
     std::uint32_t limit = 100;  // 1 to 10 000
     std::string cursor;         // next_cursor of the page before; a cursor belongs to its selector and order
     bool newest_first = false;
-    bool documents = false;     // else document, attachments and resume token are left out
+    bool documents = false;  // else document, attachments and resume token are left out
 };
 
 struct Page {
     std::vector<Letter> letters;  // oldest first unless newest_first: created_at, then LSN
     std::optional<std::string> next_cursor;
-    bool stale = false;           // could not catch up within 1 s: this is what is there (SPEC S10)
-    std::uint64_t unreadable = 0; // letters of this page whose bytes did not check out
+    bool stale = false;            // could not catch up within 1 s: this is what is there (SPEC S10)
+    std::uint64_t unreadable = 0;  // letters of this page whose bytes did not check out
 };
 
 struct CountResult {

@@ -30,8 +30,8 @@ struct Claim {
 struct Outcome {
     enum class Kind : std::uint8_t { succeeded, failed, failed_permanently, skip_duplicate, retry_after };
     Kind kind = Kind::failed;
-    std::string error_type, message;      // of a failure
-    std::chrono::nanoseconds after{0};    // of retry_after
+    std::string error_type, message;    // of a failure
+    std::chrono::nanoseconds after{0};  // of retry_after
 
     static Outcome success() { return {Kind::succeeded, {}, {}, {}}; }
     static Outcome failure(std::string type, std::string message) {
@@ -54,11 +54,11 @@ public:
 
 struct ReplayOptions {
     Selector selector;
-    bool all = false;            // an empty selector is refused without it
-    std::uint64_t letters_max = 0;  // 0: no limit
-    std::uint32_t in_flight = 1; // 1 to 256
-    double letters_per_second = 0;  // 0: no limit
-    std::string who, why;        // kept with each transition
+    bool all = false;                         // an empty selector is refused without it
+    std::uint64_t letters_max = 0;            // 0: no limit
+    std::uint32_t in_flight = 1;              // 1 to 256
+    double letters_per_second = 0;            // 0: no limit
+    std::string who, why;                     // kept with each transition
     const std::atomic<bool>* stop = nullptr;  // set it to end after the letters in flight
     // After each letter, from the loop's thread.
     std::function<void(const Letter& letter, const Outcome& outcome, std::string_view status_after)> on_letter;

@@ -22,7 +22,7 @@ struct Conservation {
     std::uint64_t in_flight = 0;  // in a capture or save call, or on the way through log and index
     std::uint64_t spilled = 0;    // waiting in spill files
     std::uint64_t rejected = 0, dropped = 0;
-    std::uint64_t lost = 0;       // offered to a process that died before they were published, or damaged
+    std::uint64_t lost = 0;  // offered to a process that died before they were published, or damaged
     std::uint64_t live = 0, archived = 0, overwritten = 0;
     std::map<std::string, std::uint64_t> removed;  // by reason
 };
@@ -31,10 +31,10 @@ struct OutboxStats {
     std::uint64_t depth_letters = 0, depth_bytes = 0, capacity_bytes = 0;
     double oldest_wait_seconds = 0;
     bool drain_alive = true;
-    bool mapped = false;               // false: written through, or in memory
+    bool mapped = false;  // false: written through, or in memory
     std::uint64_t drain_restarts = 0;
-    double drop_rate = 0;              // of the captures of the last minute: dropped and spilled
-    bool drop_alert = false;           // drop_rate above 1 % over at least 100 captures
+    double drop_rate = 0;     // of the captures of the last minute: dropped and spilled
+    bool drop_alert = false;  // drop_rate above 1 % over at least 100 captures
     // Waits between capture and durability: [0] under 64 us, then twice as much each, the last without bound.
     std::array<std::uint64_t, 24> wait_histogram{};
 };
@@ -46,7 +46,7 @@ struct Stats {
     OutboxStats outbox;
     Conservation conservation;
     std::uint64_t bytes_on_disk = 0;
-    bool read_only = false;            // the log cannot be written; reads go on
+    bool read_only = false;  // the log cannot be written; reads go on
     std::uint64_t domains_filed_as_other = 0;
     bool stale = false;
 };

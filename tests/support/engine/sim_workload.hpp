@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/store_fixture.hpp"
+#include "tests/support/engine/store_fixture.hpp"
 
 namespace holdfast::testing {
 

@@ -67,7 +67,10 @@ public:
         store.reset();
     }
     // The cache is lost: the next open builds the index from the log.
-    void delete_index() { std::filesystem::remove_all(index_directory.path()); std::filesystem::create_directory(index_directory.path()); }
+    void delete_index() {
+        std::filesystem::remove_all(index_directory.path());
+        std::filesystem::create_directory(index_directory.path());
+    }
 
     bool saw(Event::Kind kind) const {
         for (const Event& event : events) {

@@ -1,4 +1,4 @@
-#include "tests/support/sim_workload.hpp"
+#include "tests/support/engine/sim_workload.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,8 @@ void SimWorkload::write(const std::string& id, bool power, bool is_save) {
     Letter letter = make_letter(id, random_() % 2 == 0 ? "payments" : "orders");
     letter.document = Blob{"", std::to_string(++history.attempted) + std::string(random_() % 2000, '.')};
     sim_.clock.advance(1'000'000);
-    Result<LetterId> written = is_save ? sim_.store->save(letter, {}) : sim_.store->capture(letter, power ? Durability::power : Durability::process);
+    Result<LetterId> written = is_save ? sim_.store->save(letter, {})
+                                       : sim_.store->capture(letter, power ? Durability::power : Durability::process);
     if (!written || !acknowledged()) return;
     history.acked_process = history.attempted;
     if (power) history.acked_power = history.attempted;
@@ -21,7 +22,8 @@ void SimWorkload::write(const std::string& id, bool power, bool is_save) {
 void SimWorkload::replay_one(const std::string& id) {
     const Result<Claim> claim = sim_.store->claim(id, "test");
     if (!claim) return;
-    const Result<std::string> after = sim_.store->settle(claim->token, random_() % 3 == 0 ? Outcome::failure("Timeout", "again") : Outcome::success());
+    const Result<std::string> after = sim_.store->settle(
+        claim->token, random_() % 3 == 0 ? Outcome::failure("Timeout", "again") : Outcome::success());
     if (after && acknowledged() && *after == status::kResolved) known_[id].settled = true;
 }
 
@@ -36,13 +38,27 @@ void SimWorkload::resolve(const std::string& id) {
 void SimWorkload::step() {
     const std::string id = random_id();
     switch (random_() % 12) {
-        case 0: case 1: case 2: return write(id, true, true);
-        case 3: case 4: case 5: return write(id, false, false);
-        case 6: return write(id, true, false);
-        case 7: case 8: return replay_one(id);
-        case 9: return resolve(id);
-        case 10: (void)sim_.store->flush(); return;  // under faults it may well fail
-        default: sim_.engine().housekeep(); return;
+        case 0:
+        case 1:
+        case 2:
+            return write(id, true, true);
+        case 3:
+        case 4:
+        case 5:
+            return write(id, false, false);
+        case 6:
+            return write(id, true, false);
+        case 7:
+        case 8:
+            return replay_one(id);
+        case 9:
+            return resolve(id);
+        case 10:
+            (void)sim_.store->flush();
+            return;  // under faults it may well fail
+        default:
+            sim_.engine().housekeep();
+            return;
     }
 }
 
@@ -71,7 +87,8 @@ void SimWorkload::check(bool power_lost) {
         EXPECT_LE(version, history.attempted) << id;
         EXPECT_GE(version, least) << id << ": an acknowledged write was lost";
         EXPECT_NE(there->second->status, status::kReplaying) << id << " is stranded in REPLAYING";
-        if (history.settled && version == history.acked_process) EXPECT_EQ(there->second->status, status::kResolved) << id;
+        if (history.settled && version == history.acked_process)
+            EXPECT_EQ(there->second->status, status::kResolved) << id;
         history.acked_process = history.acked_power = version;
         history.settled = there->second->status == status::kResolved;
     }
@@ -85,8 +102,9 @@ std::vector<std::string> SimWorkload::answers(Store& store) {
     const Result<Page> page = store.list(query);
     if (!page) return {"error: " + page.error().message};
     for (const Letter& letter : page->letters) {
-        lines.push_back(letter.id + " " + letter.stream + " " + letter.status + " " + std::to_string(letter.replay.attempts_used) + " " +
-                        std::to_string(letter.lsn.value) + " " + (letter.document ? letter.document->bytes : "-"));
+        lines.push_back(letter.id + " " + letter.stream + " " + letter.status + " " +
+                        std::to_string(letter.replay.attempts_used) + " " + std::to_string(letter.lsn.value) + " " +
+                        (letter.document ? letter.document->bytes : "-"));
     }
     const Result<Stats> stats = store.stats();
     if (!stats) return {"error: " + stats.error().message};
