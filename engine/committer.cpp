@@ -13,8 +13,9 @@ Committer::Committer(wal::Log& log, Outbox& outbox, Fallback& fallback, BatchSin
 
 // One turn: outbox and facts -> log -> durable -> savers -> index.
 //
-// The order is the durability argument. Nobody is woken, no ring space is given back and nothing is indexed before it is
-// durable, so a crash between two lines leaves the index behind the log and the ring ahead of it, never the other way.
+// The order is the durability argument. Nobody is woken, no ring space is given back and nothing is indexed before it
+// is durable, so a crash between two lines leaves the index behind the log and the ring ahead of it, never the other
+// way.
 std::size_t Committer::commit_batch() {
     std::unique_ptr<CommittedBatch> batch = fresh_batch();
     gather(*batch);
@@ -182,8 +183,9 @@ void Committer::spill_slot(const CommittedBatch& batch, const TakenSlot& slot, c
     tier == FallbackTier::spilled ? outbox_.ring().count_spilled() : outbox_.ring().count_dropped();
 }
 
-// Whether it is durable nobody knows, or the log takes nothing more. The ring keeps its slots: the next open takes those
-// that neither the log nor a spill file has. Saves hear the error; a capture that promised `power` is spilled, synced.
+// Whether it is durable nobody knows, or the log takes nothing more. The ring keeps its slots: the next open takes
+// those that neither the log nor a spill file has. Saves hear the error; a capture that promised `power` is spilled,
+// synced.
 void Committer::hold(CommittedBatch& batch, const Error& error) {
     became_unhealthy(error);
     if (!said_read_only_) events_.say(Event::Kind::became_read_only, error.message);

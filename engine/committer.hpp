@@ -63,7 +63,8 @@ public:
     void submit(std::vector<Fact> facts);
 
     // --- turns ---
-    // Takes one turn if the role is free. False when somebody else has it. `committed` tells whether there was anything.
+    // Takes one turn if the role is free. False when somebody else has it. `committed` tells whether there was
+    // anything.
     bool try_turn(bool& committed);
     // Waits for the role and takes one turn. Returns how many frames it committed.
     std::size_t turn();

@@ -45,7 +45,8 @@ std::size_t Committer::turn() {
     return commit_batch();
 }
 
-// The last batch's durability is witnessed by the frame after it: on an idle store that is a mark, which also keeps guarded time.
+// The last batch's durability is witnessed by the frame after it: on an idle store that is a mark, which also keeps
+// guarded time.
 bool Committer::mark(bool final) {
     const std::lock_guard role(role_);
     if (log_.is_read_only()) return false;

@@ -1,4 +1,5 @@
-// Taking in: what dead processes left in their rings, at open; and spilled letters, at the next healthy moment (SPEC C4).
+// Taking in: what dead processes left in their rings, at open; and spilled letters, at the next healthy moment (SPEC
+// C4).
 #include <algorithm>
 #include <future>
 #include <limits>

@@ -16,7 +16,8 @@ struct Environment {
     const Clock* clock = nullptr;
     // LMDB needs the real kernel: the directory that holds index.<n>. Empty: the store's own.
     std::string index_root;
-    // False: no threads. Whoever waits drives the committer and the applier itself, so that a test's every step has one order.
+    // False: no threads. Whoever waits drives the committer and the applier itself, so that a test's every step has
+    // one order.
     bool background = true;
 };
 

@@ -1,5 +1,5 @@
-// One owner: an exclusive lock on <store>/LOCK by open file description, so that neither a second handle in the process,
-// nor a symlink, a bind mount, a stale file or a reused pid fools it.
+// One owner: an exclusive lock on <store>/LOCK by open file description, so that neither a second handle in the
+// process, nor a symlink, a bind mount, a stale file or a reused pid fools it.
 #pragma once
 
 #include <memory>

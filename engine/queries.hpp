@@ -69,8 +69,8 @@ Result<index::ScanKey> decode_cursor(std::string_view text, const ListQuery& que
 class ViewRunner {
 public:
     virtual ~ViewRunner() = default;
-    // Errors are those of `use`, which may be run again in another view after one. `stale` is set when the view could not
-    // catch up.
+    // Errors are those of `use`, which may be run again in another view after one. `stale` is set when the view could
+    // not catch up.
     virtual Result<void> with_view(const std::function<Result<void>(index::ReadView&)>& use, bool& stale) = 0;
     virtual FrameSourceReader& frames() = 0;
     virtual QueryTime query_time() = 0;
@@ -82,8 +82,8 @@ Result<LetterList> query_stream(ViewRunner& runner, std::string_view stream);
 Result<Page> query_page(ViewRunner& runner, const ListQuery& query);
 Result<CountResult> query_count(ViewRunner& runner, const Selector& selector);
 Result<std::uint64_t> query_pending_count(ViewRunner& runner, std::string_view stream);
-// Fills in the parts of Stats that come from the index: letters, by_*, conservation's indexed and below, and the sums of
-// the sources.
+// Fills in the parts of Stats that come from the index: letters, by_*, conservation's indexed and below, and the sums
+// of the sources.
 Result<void> query_stats(ViewRunner& runner, Stats& stats);
 
 // The usual reader: frames by location through the log's FrameReader.

@@ -1,4 +1,5 @@
-// The plain replay loop: what the selector matched when it began, oldest first, each letter claimed as its handler starts.
+// The plain replay loop: what the selector matched when it began, oldest first, each letter claimed as its handler
+// starts.
 #pragma once
 
 #include <holdfast/store.hpp>

@@ -1,6 +1,8 @@
-// Property: whatever call the power goes at, and whatever of the unsynced bytes survives, what was acknowledged is there
+// Property: whatever call the power goes at, and whatever of the unsynced bytes survives, what was acknowledged is
+// there
 //   after the next open, and nothing that was never attempted.
-// Method: the whole engine on SimDisk without threads; short scripts cut at every mutating call, long random ones cut at
+// Method: the whole engine on SimDisk without threads; short scripts cut at every mutating call, long random ones cut
+// at
 //   random. The index is then used as it was left, as it was at an earlier commit, and deleted.
 // Oracle: acknowledged is a subset of recovered is a subset of attempted; the three indexes give the same answers.
 #include <cstdlib>

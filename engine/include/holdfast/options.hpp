@@ -1,5 +1,5 @@
-// Options of a store. Each has a name that scripts may rely on (`capture.durability`), a range, and a default; a bad one
-// names itself, its range and what it got, before anything is touched.
+// Options of a store. Each has a name that scripts may rely on (`capture.durability`), a range, and a default; a bad
+// one names itself, its range and what it got, before anything is touched.
 #pragma once
 
 #include <chrono>

@@ -54,8 +54,8 @@ public:
     static Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options = {});
 
     // A look at the store as it is now, whoever owns it, and damaged ones too: touches nothing but a reader's slot in a
-    // live index. Shows also what the log and the rings hold beyond the index. A snapshot: open again to see later changes. Changing
-    // calls answer read_only. While there is no owner it keeps one from opening: keep it short.
+    // live index. Shows also what the log and the rings hold beyond the index. A snapshot: open again to see later
+    // changes. Changing calls answer read_only. While there is no owner it keeps one from opening: keep it short.
     static Result<std::unique_ptr<Store>> open_read_only(const std::string& path, const Options& options = {});
 
     // Records one dead letter without waiting for a disk.
@@ -67,8 +67,9 @@ public:
     //
     // Errors:
     //   invalid_argument  no stream, an id, stream or failure type over its limit, or the letter over letter.bytes_max
-    //   full              it was dropped: outbox.when_full is `drop`, or nothing would take it; error.detail names the limit
-    // Never throws; no lock, no allocation and no system call up to `process` while the ring is mapped and has room.
+    //   full              it was dropped: outbox.when_full is `drop`, or nothing would take it; error.detail names
+    // the limit Never throws; no lock, no allocation and no system call up to `process` while the ring is mapped and
+    // has room.
     virtual Result<LetterId> capture(const Letter& letter, std::optional<Durability> durability = std::nullopt) = 0;
 
     // As find_by_id, but sees EXPIRED letters and those whose time has passed.
@@ -105,8 +106,8 @@ public:
     // Makes everything captured so far durable, and shows it. Errors: busy (deadline).
     virtual Result<void> flush(std::chrono::nanoseconds deadline = std::chrono::seconds(10)) = 0;
 
-    // Drains within the deadline, spills what is left, and gives the store up. Other calls answer `closed` from then on.
-    // Without it, destruction is like a crash: nothing captured at `process` or `power` is lost.
+    // Drains within the deadline, spills what is left, and gives the store up. Other calls answer `closed` from then
+    // on. Without it, destruction is like a crash: nothing captured at `process` or `power` is lost.
     virtual Result<void> close(std::chrono::nanoseconds deadline = std::chrono::seconds(10)) = 0;
 };
 
@@ -119,7 +120,8 @@ public:
 // RLIMIT_MEMLOCK is below outbox.capacity_bytes.  Fix: outbox.directory on ext4 or tmpfs; raise the limit.
 //
 // Symptom: opening the store's files with other LMDB or plain open/close in the owner's process frees its index locks.
-// Cause: LMDB uses POSIX record locks, which any close of the file drops.  Fix: do not open index files in that process.
+// Cause: LMDB uses POSIX record locks, which any close of the file drops.  Fix: do not open index files in that
+// process.
 //
 // Symptom: the work of one letter is done twice.  Cause: a crash between the handler's effect and its completion.
 // Fix: make handlers idempotent by idempotency_key; replay is at-least-once.
