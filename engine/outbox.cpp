@@ -31,6 +31,25 @@ index::SourceRow Outbox::source_row(bool final) const noexcept {
     return row;
 }
 
+index::SourceRow Outbox::counters_row() const noexcept {
+    index::SourceRow row;
+    row.source_id = ring_->id();
+    row.lost = lost();
+    const wal::RingCounters sinks = ring_->counters();
+    row.rejected = sinks.rejected;
+    row.dropped = sinks.dropped;
+    row.spilled = sinks.spilled;
+    row.offered = ring_->counters().offered;
+    return row;
+}
+
+// The batch under way is read before the depth: a letter that leaves in between is missed, never counted twice.
+std::uint64_t Outbox::waiting_letters() const noexcept {
+    const std::uint64_t in_batch = taken_.load(std::memory_order_acquire) - released_.load(std::memory_order_acquire);
+    const std::uint64_t depth = ring_->depth_letters();
+    return depth - std::min(depth, in_batch);
+}
+
 // What ended is read before what was offered, so that the difference is never below 0.
 std::uint64_t Outbox::unfinished() const noexcept {
     const std::uint64_t taken = taken_.load(std::memory_order_acquire);

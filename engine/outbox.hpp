@@ -41,13 +41,18 @@ public:
         std::uint64_t lost = 0;
     };
     Drain& drain() noexcept { return drain_; }
-    // What the next cursor frame says of this ring.
+    // What the next cursor frame says of this ring. The committer's own, too.
     index::SourceRow source_row(bool final) const noexcept;
+    // Its counters now, for anyone: sinks are read before what was offered, so that the difference is in flight.
+    index::SourceRow counters_row() const noexcept;
 
     // Thread-safe.
     void record_wait(std::int64_t wait_ns) noexcept;
     std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_acquire); }
     void set_taken(std::uint64_t letters) noexcept { taken_.store(letters, std::memory_order_release); }
+    void set_released(std::uint64_t letters) noexcept { released_.store(letters, std::memory_order_release); }
+    // Letters in the ring that no batch has taken yet.
+    std::uint64_t waiting_letters() const noexcept;
     // Taken off the ring, and then rejected, spilled or dropped after all: in the ring's counters, and in taken().
     void count_diverted() noexcept { diverted_.fetch_add(1, std::memory_order_acq_rel); }
     // Letters offered whose end is not known yet: in a call, in the ring, or on the way to the log.

@@ -150,7 +150,8 @@ private:
     std::map<index::NameId, std::string> names_;
 };
 
-Result<void> fill_stats(index::ReadView& view, const QueryTime& time, Stats& stats) {
+Result<void> fill_stats(index::ReadView& view, const QueryTime& time,
+                        const std::function<index::SourceRow()>& live_source, Stats& stats) {
     std::vector<std::pair<index::CounterKey, std::uint64_t>> counters;
     HOLDFAST_TRY(view.for_each_counter(
         [&](const index::CounterKey& key, std::uint64_t letters) { counters.emplace_back(key, letters); }));
@@ -172,7 +173,13 @@ Result<void> fill_stats(index::ReadView& view, const QueryTime& time, Stats& sta
     conservation.overwritten = totals.overwritten;
     conservation.archived = totals.archived;
     conservation.live = totals.live;
-    HOLDFAST_TRY_ASSIGN(const std::vector<index::SourceRow> sources, view.sources());
+    HOLDFAST_TRY_ASSIGN(std::vector<index::SourceRow> sources, view.sources());
+    if (live_source) {
+        // Asked for after the index was read: what moved on meanwhile is counted as in flight, never twice.
+        const index::SourceRow live = live_source();
+        std::erase_if(sources, [&](const index::SourceRow& row) { return row.source_id == live.source_id; });
+        sources.push_back(live);
+    }
     add_sources(sources, conservation);
     return {};
 }
@@ -215,13 +222,13 @@ Result<std::uint64_t> query_pending_count(ViewRunner& runner, std::string_view s
     return walked.letters;
 }
 
-Result<void> query_stats(ViewRunner& runner, Stats& stats) {
+Result<void> query_stats(ViewRunner& runner, Stats& stats, const std::function<index::SourceRow()>& live_source) {
     const QueryTime time = runner.query_time();
     bool stale = false;
     Stats filled;
     const auto fill = [&](index::ReadView& view) {
         filled = stats;
-        return fill_stats(view, time, filled);
+        return fill_stats(view, time, live_source, filled);
     };
     HOLDFAST_TRY(runner.with_view(fill, stale));
     stats = std::move(filled);

@@ -19,8 +19,8 @@ std::vector<Ban> make_bans() {
          R"(system_clock\s*::\s*now|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btime\s*\(\s*(nullptr|NULL|0|&))",
          "wal/canary.cpp", "auto at = std::chrono::system_clock::now();", "letter.created_at = first_time(0);"},
         {"monotonic_clock_reads_are_in_wal_base", kCode, kRooms, "wal/base/",
-         R"((steady_clock|high_resolution_clock)\s*::\s*now)",  //
-         "wal/outbox/canary.cpp", "auto at = std::chrono::steady_clock::now();",
+         R"((high_resolution_clock)\s*::\s*now)",  //
+         "wal/outbox/canary.cpp", "auto at = std::chrono::high_resolution_clock::now();",
          "std::chrono::steady_clock::time_point at;"},
         {"lmdb_is_in_index_lmdb", kCode, kProduct, "index/lmdb\\.", R"(\b(MDB_|mdb_)\w|\blmdb\.h\b)",  //
          "index/keys.cpp", "mdb_put(txn, table, &key, &value, 0);", "lmdb_.put(table, key, value);"},

@@ -1,0 +1,33 @@
+// What the owner's store says of itself.
+#include <algorithm>
+
+#include "engine/embedded_store.hpp"
+#include "engine/verify.hpp"
+
+namespace holdfast::engine {
+
+// Letters move from offered to their ends while this is read. Ends are read first and what was offered last, so that
+// whatever is on its way shows as in flight: the equation holds at every instant.
+Result<Stats> EmbeddedStore::stats() {
+    HOLDFAST_TRY(gate());
+    Engine& engine = *engine_;
+    Stats stats;
+    const auto live = [&] {
+        stats.conservation.in_outbox = engine.outbox().waiting_letters();
+        return engine.outbox().counters_row();
+    };
+    HOLDFAST_TRY(query_stats(engine, stats, live));
+    Conservation& c = stats.conservation;
+    const std::uint64_t ended = c.indexed + c.folded + c.in_outbox + c.spilled + c.rejected + c.dropped + c.lost;
+    c.in_flight = c.offered - std::min(c.offered, ended);
+    engine.outbox().fill_stats(stats.outbox, engine.clock().now_unix_ns());
+    stats.outbox.drain_alive = engine.drain_alive();
+    stats.outbox.drain_restarts = engine.drain_restarts();
+    stats.read_only = engine.log().is_read_only();
+    stats.domains_filed_as_other = engine.domains_filed_as_other();
+    HOLDFAST_TRY_ASSIGN(const StoreInfo known, info());
+    stats.bytes_on_disk = known.log_bytes + known.index_bytes + known.outbox_bytes + known.quarantine_bytes;
+    return stats;
+}
+
+}  // namespace holdfast::engine
