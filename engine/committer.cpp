@@ -148,8 +148,8 @@ void Committer::add_cursor(CommittedBatch& batch, bool final) {
 void Committer::release_ring(std::int64_t now_guarded_ns) {
     for (const TakenSlot& slot : slots_) outbox_.record_wait(now_guarded_ns - slot.captured_unix_ns);
     for (const Bytes& name : large_slots_) outbox_.ring().remove_large(name);
-    outbox_.set_released(taken_letters_);
     outbox_.ring().release(outbox_.drain().cursor);
+    outbox_.set_released(taken_letters_);
     outbox_.progress().publish_settled(outbox_.drain().cursor);
     outbox_.ring().populate_ahead();
 }

@@ -38,6 +38,9 @@ class Engine : public ViewRunner {
 public:
     static Result<std::unique_ptr<Engine>> open(const std::string& path, const Options& options,
                                                 const Environment& environment);
+    // For open() alone.
+    struct Key {};
+    Engine(Key, const std::string& path, const Options& options, const Environment& environment);
     ~Engine() override;  // like a crash
 
     // --- capture (engine_capture.cpp) ---
@@ -84,8 +87,6 @@ public:
     void housekeep();
 
 private:
-    Engine(const std::string& path, const Options& options, const Environment& environment);
-
     // open, in this order (engine_open.cpp, engine_intake.cpp)
     Result<void> prepare_directory();
     Result<void> open_log_and_index();

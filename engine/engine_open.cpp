@@ -50,13 +50,13 @@ void note_source(const wal::FrameRead& frame, SourcePositions& sources) {
 
 }  // namespace
 
-Engine::Engine(const std::string& path, const Options& options, const Environment& environment)
+Engine::Engine(Key, const std::string& path, const Options& options, const Environment& environment)
     : options_(options), environment_(environment), layout_(path, options, environment), events_(options) {}
 
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path, const Options& options,
                                              const Environment& environment) {
     HOLDFAST_TRY(validate(options));
-    std::unique_ptr<Engine> engine(new Engine(path, options, environment));
+    auto engine = std::make_unique<Engine>(Key{}, path, options, environment);
     HOLDFAST_TRY(engine->prepare_directory());
     HOLDFAST_TRY(engine->open_log_and_index());
     HOLDFAST_TRY(engine->drain_dead_rings());

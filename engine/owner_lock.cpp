@@ -55,7 +55,7 @@ Result<std::unique_ptr<OwnerLock>> OwnerLock::acquire(Disk& disk, const Clock& c
     text.resize(64, ' ');
     text.back() = '\n';
     (void)file->write_at(0, as_bytes(text));  // information only
-    return std::unique_ptr<OwnerLock>(new OwnerLock(std::move(file)));
+    return std::make_unique<OwnerLock>(Key{}, std::move(file));
 }
 
 }  // namespace holdfast::engine

@@ -19,8 +19,11 @@ public:
     static Result<std::unique_ptr<OwnerLock>> acquire(Disk& disk, const Clock& clock, const std::string& path);
     int descriptor() const noexcept { return file_->descriptor(); }
 
+    // For acquire() alone.
+    struct Key {};
+    OwnerLock(Key, std::unique_ptr<File> file) : file_(std::move(file)) {}
+
 private:
-    explicit OwnerLock(std::unique_ptr<File> file) : file_(std::move(file)) {}
     std::unique_ptr<File> file_;
 };
 
