@@ -2,22 +2,9 @@
 #include <chrono>
 
 #include "engine/committer.hpp"
+#include "engine/mark.hpp"
 
 namespace holdfast::engine {
-
-namespace {
-
-Bytes encode_mark(const GuardedTimeState& state) {
-    Bytes meta(48);
-    store_le(meta, 0, state.guarded_unix_ns);
-    std::memcpy(meta.data() + 8, state.boot_id.data(), state.boot_id.size());
-    store_le(meta, 24, state.boot_ns);
-    store_le(meta, 32, state.candidate_step_ns);
-    store_le(meta, 40, state.candidate_since_boot_ns);
-    return meta;
-}
-
-}  // namespace
 
 void Committer::submit(std::vector<Fact> facts) {
     {

@@ -1,8 +1,10 @@
 // What the owner's store says of itself.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "engine/embedded_store.hpp"
-#include "engine/verify.hpp"
+#include "engine/store_info.hpp"
 
 namespace holdfast::engine {
 
@@ -25,9 +27,29 @@ Result<Stats> EmbeddedStore::stats() {
     stats.outbox.drain_restarts = engine.drain_restarts();
     stats.read_only = engine.log().is_read_only();
     stats.domains_filed_as_other = engine.domains_filed_as_other();
-    HOLDFAST_TRY_ASSIGN(const StoreInfo known, info());
+    StoreInfo known;
+    fill_sizes(*engine.environment().disk, engine.layout(), known);
     stats.bytes_on_disk = known.log_bytes + known.index_bytes + known.outbox_bytes + known.quarantine_bytes;
     return stats;
+}
+
+Result<StoreInfo> EmbeddedStore::info() {
+    HOLDFAST_TRY(gate());
+    Engine& engine = *engine_;
+    StoreInfo info;
+    info.format_version = wal::kFormatVersion;
+    info.uuid = engine.uuid().to_string();
+    info.owner_alive = true;
+    info.owner_pid = ::getpid();
+    info.segments = engine.log().segments().size();
+    fill_sizes(*engine.environment().disk, engine.layout(), info);
+    info.durable_lsn = engine.log().durable_lsn();
+    ListQuery oldest;
+    oldest.limit = 1;
+    HOLDFAST_TRY_ASSIGN(const Page page, query_page(engine, oldest));
+    if (!page.letters.empty()) info.oldest_letter_at = page.letters.front().created_at;
+    info.applied_lsn = engine.applier().applied_lsn();
+    return info;
 }
 
 }  // namespace holdfast::engine

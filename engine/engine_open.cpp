@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/engine.hpp"
+#include "engine/mark.hpp"
 #include "wal/recovery.hpp"
 
 namespace holdfast::engine {
@@ -19,17 +20,6 @@ bool is_store_entry(const std::string& name) {
 std::string parent_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
-GuardedTimeState decode_mark(ByteView meta) {
-    GuardedTimeState state;
-    if (meta.size() < 48) return state;
-    state.guarded_unix_ns = load_le<std::int64_t>(meta, 0);
-    std::memcpy(state.boot_id.data(), meta.data() + 8, state.boot_id.size());
-    state.boot_ns = load_le<std::int64_t>(meta, 24);
-    state.candidate_step_ns = load_le<std::int64_t>(meta, 32);
-    state.candidate_since_boot_ns = load_le<std::int64_t>(meta, 40);
-    return state;
 }
 
 void note_source(const wal::FrameRead& frame, SourcePositions& sources) {
@@ -167,20 +157,15 @@ Result<LogEnd> Engine::read_log_end(const wal::Recovery& recovery, Lsn index_app
     wal::ScanOptions options;
     const Lsn newest_base = recovery.segments.back().header.base_lsn;
     options.after = std::min(index_applied, Lsn{newest_base.value == 0 ? 0 : newest_base.value - 1});
-    std::int64_t high_water_ns = recovery.segments.back().header.created_guarded_ns;
+    GuardedTimeFollower time;
+    time.note_segment(recovery.segments.back().header.created_guarded_ns);
     const auto look = [&](const wal::FrameRead& frame) {
-        high_water_ns = std::max(high_water_ns, frame.header.guarded_unix_ns);
-        if (static_cast<wal::FrameKind>(frame.header.kind) == wal::FrameKind::mark)
-            end.guarded = decode_mark(frame.meta());
+        time.note(frame.header, frame.meta());
         if (frame.header.lsn > index_applied) note_source(frame, end.sources);
         return true;
     };
     HOLDFAST_TRY(wal::scan(*environment_.disk, layout_.wal, recovery.segments, options, look, {}));
-    if (end.guarded.guarded_unix_ns < high_water_ns) {
-        // Later frames than the last mark: the mark's step from boot time still holds within one boot.
-        end.guarded.boot_ns += high_water_ns - end.guarded.guarded_unix_ns;
-        end.guarded.guarded_unix_ns = high_water_ns;
-    }
+    end.guarded = time.state();
     return end;
 }
 

@@ -69,7 +69,8 @@ private:
     const RingPromise promise_;
     wal::Progress progress_;
     Drain drain_;                          // confined to whoever holds the committer's role
-    std::atomic<std::uint64_t> taken_{0};  // letters taken off the ring, whatever became of them
+    std::atomic<std::uint64_t> taken_{0};     // letters taken into a batch, whatever became of them
+    std::atomic<std::uint64_t> released_{0};  // of those, the ones whose space was given back
     std::atomic<std::uint64_t> lost_{0};
     std::atomic<std::uint64_t> diverted_{0};
     std::array<std::atomic<std::uint64_t>, 24> wait_histogram_{};
