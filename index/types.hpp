@@ -19,22 +19,22 @@ using NameId = std::uint32_t;
 
 // The current version of one letter id. Everything a listing, a count or a decision needs without reading the log.
 struct LetterRow {
-    Lsn birth_lsn;                 // names the version; never changes, also when the frame is copied
-    Lsn state_lsn;                 // of the state record in force; 0: as it was captured
-    wal::Location letter;          // where the letter's frame lies now
-    wal::Location state;           // where the state's frame lies now; segment_id 0 when there is none
+    Lsn birth_lsn;         // names the version; never changes, also when the frame is copied
+    Lsn state_lsn;         // of the state record in force; 0: as it was captured
+    wal::Location letter;  // where the letter's frame lies now
+    wal::Location state;   // where the state's frame lies now; segment_id 0 when there is none
     NameId stream = 0, domain = 0, failure_type = 0, status = 0;
     std::uint8_t failure_class = 0;
-    bool synthetic = false;        // a test letter (SPEC P7): kept out of real counts
-    bool given_back = false;       // a crash ended its last claim; replayed one at a time
-    bool parked_cut = false;       // reserved for cut documents (L10)
+    bool synthetic = false;   // a test letter (SPEC P7): kept out of real counts
+    bool given_back = false;  // a crash ended its last claim; replayed one at a time
+    bool parked_cut = false;  // reserved for cut documents (L10)
     std::int64_t created_unix_ns = 0;
     std::int64_t captured_unix_ns = 0;
     std::int64_t expires_unix_ns = kNoTime;
     std::int64_t due_unix_ns = kNoTime;    // next attempt of a PENDING letter
     std::int64_t lease_unix_ns = kNoTime;  // end of the lease of a REPLAYING letter
     std::uint32_t attempts_used = 0, attempts_allowed = 0;
-    std::uint64_t owner_epoch = 0; // the open of the owner that claimed it; 0: an external worker's lease
+    std::uint64_t owner_epoch = 0;  // the open of the owner that claimed it; 0: an external worker's lease
     std::string id;
 
     friend bool operator==(const LetterRow&, const LetterRow&) = default;
@@ -52,6 +52,7 @@ struct CounterKey {
 struct SegmentUse {
     std::uint64_t letters = 0, states = 0;
     std::uint64_t letter_bytes = 0, state_bytes = 0;
+    friend bool operator==(const SegmentUse&, const SegmentUse&) = default;
 };
 
 // The last cursor entry seen of one source (FORMAT.md, "Cursor").
@@ -65,7 +66,7 @@ struct SourceRow {
 
 // Running totals kept with the rows, in the same transaction.
 struct Totals {
-    std::uint64_t indexed = 0;      // letter frames applied
+    std::uint64_t indexed = 0;  // letter frames applied
     std::uint64_t folded = 0;
     std::uint64_t overwritten = 0;  // versions replaced by a later letter of their id
     std::uint64_t archived = 0;     // letters whose status is ARCHIVED now

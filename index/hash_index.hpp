@@ -1,0 +1,77 @@
+// Finds positions in a vector by a hash of what lies there. Flat, no allocation per entry; nothing is ever taken out of
+// it but everything.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "wal/base/mix.hpp"
+
+namespace holdfast::index {
+
+class HashIndex {
+public:
+    static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+    // The position filed under `hash` for which `is_it(position)` holds, or kNone.
+    template <typename IsIt>
+    std::uint32_t find(std::uint64_t hash, IsIt is_it) const {
+        if (slots_.empty()) return kNone;
+        for (std::size_t at = start(hash);; at = (at + 1) & (slots_.size() - 1)) {
+            const Slot& slot = slots_[at];
+            if (slot.position == kNone) return kNone;
+            if (slot.hash == hash && is_it(slot.position)) return slot.position;
+        }
+    }
+
+    // Files `position` under `hash`, in place of the one for which `is_it` holds, if there is one.
+    template <typename IsIt>
+    void set(std::uint64_t hash, std::uint32_t position, IsIt is_it) {
+        if ((used_ + 1) * 2 > slots_.size()) widen();
+        for (std::size_t at = start(hash);; at = (at + 1) & (slots_.size() - 1)) {
+            Slot& slot = slots_[at];
+            if (slot.position == kNone) {
+                slot = {hash, position};
+                ++used_;
+                return;
+            }
+            if (slot.hash == hash && is_it(slot.position)) {
+                slot.position = position;
+                return;
+            }
+        }
+    }
+
+    void clear() noexcept {
+        if (used_ != 0) std::fill(slots_.begin(), slots_.end(), Slot{});
+        used_ = 0;
+    }
+
+private:
+    struct Slot {
+        std::uint64_t hash = 0;
+        std::uint32_t position = kNone;
+    };
+    static constexpr std::size_t kSlotsMin = 64;
+
+    // Mixed, since some callers hash a number with itself.
+    std::size_t start(std::uint64_t hash) const noexcept { return mix_u64(hash) & (slots_.size() - 1); }
+
+    void widen() {
+        std::vector<Slot> old(std::max(kSlotsMin, slots_.size() * 2));
+        old.swap(slots_);
+        for (const Slot& slot : old) {
+            if (slot.position == kNone) continue;
+            std::size_t at = start(slot.hash);
+            while (slots_[at].position != kNone) at = (at + 1) & (slots_.size() - 1);
+            slots_[at] = slot;
+        }
+    }
+
+    std::vector<Slot> slots_;  // a power of two of them, at most half in use
+    std::size_t used_ = 0;
+};
+
+}  // namespace holdfast::index

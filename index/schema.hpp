@@ -1,0 +1,197 @@
+// The bytes of SCHEMA.md: keys, values and their checks. Everything that comes from the file is checked here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <holdfast/bytes.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/result.hpp>
+
+#include "index/index.hpp"
+#include "index/types.hpp"
+
+namespace holdfast::index {
+
+inline constexpr std::uint32_t kSchemaVersion = 1;
+
+// A short key or value, built in place.
+template <std::size_t Capacity>
+class SmallBytes {
+public:
+    ByteView view() const noexcept { return {bytes_.data(), size_}; }
+
+    template <typename T>
+    void append_be(T value) noexcept {
+        for (std::size_t i = sizeof(T); i-- > 0;) bytes_[size_++] = static_cast<std::byte>(value >> (8 * i));
+    }
+    template <typename T>
+    void append_le(T value) noexcept {
+        store_le(bytes_, size_, value);
+        size_ += sizeof(T);
+    }
+    void append(ByteView bytes) noexcept {
+        std::memcpy(bytes_.data() + size_, bytes.data(), bytes.size());
+        size_ += bytes.size();
+    }
+
+    friend bool operator==(const SmallBytes& a, const SmallBytes& b) noexcept {
+        return as_text(a.view()) == as_text(b.view());
+    }
+    friend auto operator<=>(const SmallBytes& a, const SmallBytes& b) noexcept {
+        return as_text(a.view()) <=> as_text(b.view());
+    }
+
+private:
+    std::array<std::byte, Capacity> bytes_;
+    std::size_t size_ = 0;
+};
+
+// The integer at `offset`, as keys hold it. The caller has checked that it lies within `from`.
+template <typename T>
+T load_be(ByteView from, std::size_t offset) noexcept {
+    T value = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+        value = static_cast<T>(value << 8 | std::to_integer<T>(from[offset + i]));
+    return value;
+}
+
+// ---- letters
+
+inline constexpr std::size_t kRowFixedBytes = 124;
+inline constexpr std::size_t kRowFlagsAt = 121;
+inline constexpr std::uint8_t kRowFlagUuid = 8;
+inline constexpr std::size_t kRowBytesMax = kRowFixedBytes + kLetterIdBytesMax;
+
+using BirthKey = SmallBytes<8>;
+BirthKey birth_key(Lsn birth) noexcept;
+
+// Writes the row's value and returns its length. `to` holds kRowBytesMax; the id has at most kLetterIdBytesMax bytes.
+std::size_t encode_row(const LetterRow& row, MutableByteView to) noexcept;
+// Nothing when the value does not check out under this birth.
+std::optional<LetterRow> decode_row(Lsn birth, ByteView value);
+
+// ---- ids, names
+
+// How ids and names are hashed. The mask is all ones but in tests, which make hashes collide.
+struct Hashing {
+    std::uint64_t seed = 0;
+    std::uint64_t mask = std::numeric_limits<std::uint64_t>::max();
+
+    static Hashing of_store(const Uuid& store_uuid) noexcept;
+};
+
+inline constexpr std::size_t kIdKeyBytesMax = 18;
+inline constexpr std::size_t kOrdinalsMax = 256;
+
+// An id as rows hold it: a canonical UUID as its 16 bytes, any other as it is.
+class IdForm {
+public:
+    explicit IdForm(std::string_view id) noexcept;  // the bytes of `id` must outlive this
+    static IdForm of_row(ByteView value) noexcept;  // of a value that checked out, which must outlive this
+
+    bool is_uuid() const noexcept { return is_uuid_; }
+    ByteView bytes() const noexcept { return is_uuid_ ? ByteView(uuid_) : bytes_; }
+    std::uint64_t hash() const noexcept;  // for tables in memory
+    std::string text() const;
+
+    friend bool operator==(const IdForm& a, const IdForm& b) noexcept {
+        return a.is_uuid_ == b.is_uuid_ && as_text(a.bytes()) == as_text(b.bytes());
+    }
+
+private:
+    IdForm() = default;
+
+    std::array<std::byte, 16> uuid_{};
+    ByteView bytes_;  // where it is not a UUID
+    bool is_uuid_ = false;
+};
+
+// The key of an id, with the ordinal 0 where it has one.
+struct IdKey {
+    SmallBytes<kIdKeyBytesMax> bytes;
+    bool is_hash = false;
+
+    SmallBytes<kIdKeyBytesMax> with_ordinal(std::size_t ordinal) const noexcept;  // of a hash; ordinal < kOrdinalsMax
+};
+IdKey id_key(const IdForm& id, const Hashing& hashing) noexcept;
+
+using NameNumberKey = SmallBytes<5>;
+using NameHashKey = SmallBytes<11>;
+NameNumberKey name_number_key(NameId id) noexcept;
+NameHashKey name_hash_key(NameKind kind, std::string_view name, std::size_t ordinal, const Hashing& hashing) noexcept;
+
+struct Name {
+    NameKind kind = NameKind::stream;
+    std::string_view text;
+};
+Bytes encode_name(NameId id, const Name& name);
+std::optional<Name> decode_name(NameId id, ByteView value) noexcept;  // the text lies in `value`
+
+// ---- entries
+
+using EntryKey = SmallBytes<5>;
+inline constexpr std::size_t kEntryBytes = 16;
+EntryKey entry_key(Table table, NameId facet) noexcept;
+void encode_entry(const ScanKey& entry, MutableByteView to) noexcept;  // kEntryBytes
+std::optional<ScanKey> decode_entry(ByteView value) noexcept;
+
+// What of a row decides where it is filed.
+struct Filing {
+    NameId stream = 0, domain = 0, failure_type = 0, status = 0;
+    std::int64_t created = kNoTime, expires = kNoTime, due = kNoTime, lease = kNoTime;
+
+    static Filing of(const LetterRow& row) noexcept;
+    static Filing of_row(ByteView value) noexcept;  // of a value that checked out
+    friend bool operator==(const Filing&, const Filing&) = default;
+};
+
+// Where a row is in one of the tables.
+struct Place {
+    bool filed = false;  // else it is not in the table at all
+    NameId facet = 0;
+    std::int64_t time = kNoTime;
+    friend constexpr auto operator<=>(const Place&, const Place&) = default;
+};
+inline constexpr std::size_t kTableCount = 8;
+
+Place place_in(Table table, const Filing& filing) noexcept;
+
+// ---- counters, segments, sources, meta
+
+using CounterKeyBytes = SmallBytes<18>;
+CounterKeyBytes counter_key(const CounterKey& key) noexcept;
+std::optional<CounterKey> decode_counter_key(ByteView key) noexcept;
+SmallBytes<16> encode_count(const CounterKeyBytes& key, std::uint64_t count) noexcept;
+std::optional<std::uint64_t> decode_count(ByteView key, ByteView value) noexcept;
+
+using NumberKey = SmallBytes<8>;
+NumberKey number_key(std::uint64_t number) noexcept;  // segments and sources
+SmallBytes<40> encode_segment(std::uint64_t segment_id, const SegmentUse& use) noexcept;
+std::optional<SegmentUse> decode_segment(std::uint64_t segment_id, ByteView value) noexcept;
+SmallBytes<72> encode_source(const SourceRow& row) noexcept;
+std::optional<SourceRow> decode_source(std::uint64_t source_id, ByteView value) noexcept;
+
+inline constexpr std::string_view kHeadKey = "head";
+
+struct Head {
+    std::uint32_t schema_version = kSchemaVersion;
+    Uuid store_uuid;
+    Lsn applied;
+    NameId next_name = 1;
+    Totals totals;
+    friend bool operator==(const Head&, const Head&) = default;
+};
+SmallBytes<88> encode_head(const Head& head) noexcept;
+// Nothing when it does not check out. Another schema version comes back with only that filled in.
+std::optional<Head> decode_head(ByteView value) noexcept;
+
+// ---- errors
+
+Error corrupt_error(const std::string& path, std::string what);
+
+}  // namespace holdfast::index

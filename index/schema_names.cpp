@@ -1,0 +1,133 @@
+#include "index/schema.hpp"
+
+#include <xxhash.h>
+
+#include <cstring>
+
+#include "index/value_check.hpp"
+
+namespace holdfast::index {
+namespace {
+
+constexpr std::uint8_t kTagHash = 1, kTagUuid = 2;        // ids
+constexpr std::uint8_t kTagNumber = 1, kTagNameHash = 2;  // names
+
+constexpr std::size_t kUuidTextBytes = 36;
+constexpr std::array<std::uint8_t, 16> kUuidDigitAt = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+
+int hex_digit(char c) noexcept {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+}
+
+std::string uuid_text(ByteView bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string text(kUuidTextBytes, '-');
+    for (std::size_t i = 0; i < 16; ++i) {
+        const auto byte = std::to_integer<unsigned>(bytes[i]);
+        text[kUuidDigitAt[i]] = kDigits[byte >> 4];
+        text[kUuidDigitAt[i] + 1u] = kDigits[byte & 0xf];
+    }
+    return text;
+}
+}  // namespace
+
+std::optional<std::array<std::byte, 16>> parse_canonical_uuid(std::string_view text) noexcept {
+    if (text.size() != kUuidTextBytes) return std::nullopt;
+    if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return std::nullopt;
+    std::array<std::byte, 16> bytes;
+    int bad = 0;
+    for (std::size_t i = 0; i < 16; ++i) {
+        const int high = hex_digit(text[kUuidDigitAt[i]]);
+        const int low = hex_digit(text[kUuidDigitAt[i] + 1u]);
+        bad |= high | low;  // negative once any is
+        bytes[i] = static_cast<std::byte>(high * 16 + low);
+    }
+    if (bad < 0) return std::nullopt;
+    return bytes;
+}
+
+Hashing Hashing::of_store(const Uuid& store_uuid) noexcept {
+    Hashing hashing;
+    hashing.seed = XXH3_64bits(store_uuid.bytes.data(), store_uuid.bytes.size());
+    return hashing;
+}
+
+IdForm::IdForm(std::string_view id) noexcept : bytes_(as_bytes(id)) {
+    if (const auto uuid = parse_canonical_uuid(id)) {
+        uuid_ = *uuid;
+        is_uuid_ = true;
+    }
+}
+
+IdForm IdForm::of_row(ByteView value) noexcept {
+    IdForm form;
+    form.bytes_ = value.subspan(kRowFixedBytes);
+    form.is_uuid_ = (load_le<std::uint8_t>(value, kRowFlagsAt) & kRowFlagUuid) != 0;
+    if (form.is_uuid_) std::memcpy(form.uuid_.data(), form.bytes_.data(), form.uuid_.size());
+    return form;
+}
+
+std::uint64_t IdForm::hash() const noexcept { return XXH3_64bits(bytes().data(), bytes().size()); }
+
+std::string IdForm::text() const { return is_uuid_ ? uuid_text(uuid_) : std::string(as_text(bytes_)); }
+
+IdKey id_key(const IdForm& id, const Hashing& hashing) noexcept {
+    IdKey key;
+    if (id.is_uuid()) {
+        key.bytes.append_be(kTagUuid);
+        key.bytes.append(id.bytes());
+        return key;
+    }
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(id.bytes().data(), id.bytes().size(), hashing.seed);
+    key.is_hash = true;
+    key.bytes.append_be(kTagHash);
+    key.bytes.append_be(static_cast<std::uint64_t>(hash.high64 & hashing.mask));
+    key.bytes.append_be(static_cast<std::uint64_t>(hash.low64 & hashing.mask));
+    key.bytes.append_be(std::uint8_t{0});
+    return key;
+}
+
+SmallBytes<kIdKeyBytesMax> IdKey::with_ordinal(std::size_t ordinal) const noexcept {
+    SmallBytes<kIdKeyBytesMax> key;
+    key.append(bytes.view().first(kIdKeyBytesMax - 1));
+    key.append_be(static_cast<std::uint8_t>(ordinal));
+    return key;
+}
+
+NameNumberKey name_number_key(NameId id) noexcept {
+    NameNumberKey key;
+    key.append_be(kTagNumber);
+    key.append_be(id);
+    return key;
+}
+
+NameHashKey name_hash_key(NameKind kind, std::string_view name, std::size_t ordinal, const Hashing& hashing) noexcept {
+    NameHashKey key;
+    key.append_be(kTagNameHash);
+    key.append_be(static_cast<std::uint8_t>(kind));
+    key.append_be(
+        static_cast<std::uint64_t>(XXH3_64bits_withSeed(name.data(), name.size(), hashing.seed) & hashing.mask));
+    key.append_be(static_cast<std::uint8_t>(ordinal));
+    return key;
+}
+
+Bytes encode_name(NameId id, const Name& name) {
+    Bytes value(kCheckBytes + 1 + name.text.size());
+    store_le(value, kCheckBytes, static_cast<std::uint8_t>(name.kind));
+    std::memcpy(value.data() + kCheckBytes + 1, name.text.data(), name.text.size());
+    store_le(value, 0, leading_check(value, id));
+    return value;
+}
+
+std::optional<Name> decode_name(NameId id, ByteView value) noexcept {
+    if (value.size() <= kCheckBytes || !leading_check_holds(value, id)) return std::nullopt;
+    const auto kind = load_le<std::uint8_t>(value, kCheckBytes);
+    if (kind < static_cast<std::uint8_t>(NameKind::stream) || kind > static_cast<std::uint8_t>(NameKind::status)) {
+        return std::nullopt;
+    }
+    return Name{static_cast<NameKind>(kind), as_text(value.subspan(kCheckBytes + 1))};
+}
+
+}  // namespace holdfast::index
