@@ -139,10 +139,12 @@ Result<void> SimDisk::rename(const std::string& from, const std::string& to) {
     if (!call.takes_effect()) return call.error();
     const Place source = find(from);
     const Place target = find(to);
-    if (source.node == nullptr) return call.fail(source.errno_value != 0 ? source.errno_value : ENOENT);
+    if (source.errno_value != 0) return call.fail(source.errno_value);
     if (target.errno_value != 0) return call.fail(target.errno_value);
     if (source.directory == nullptr || target.directory == nullptr) return call.fail(EBUSY);  // the root
+    if (source.node == nullptr) return call.fail(ENOENT);
     if (is_within(to, from)) return call.fail(EINVAL);
+    if (is_within(from, to)) return call.fail(ENOTEMPTY);
     if (source.node == target.node) return call.done();
     if (target.node != nullptr) {
         if (target.node->is_directory && !source.node->is_directory) return call.fail(EISDIR);

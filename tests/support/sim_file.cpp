@@ -55,12 +55,11 @@ Result<void> SimDisk::Handle::write_at(std::uint64_t offset, ByteView from) {
         if (call.fault() == nullptr) return call.error();
         from = from.first(std::min(from.size(), call.fault()->written_bytes));
     }
+    if (from.empty()) return call.done();
     if (!writable_) return call.fail(EBADF);
     if (offset > kFileBytesMax) return call.fail(EFBIG);
-    if (!from.empty()) {
-        const int errno_value = resize_errno(std::max(offset + from.size(), node_->images.size_bytes()));
-        if (errno_value != 0) return call.fail(errno_value);
-    }
+    const int errno_value = resize_errno(std::max(offset + from.size(), node_->images.size_bytes()));
+    if (errno_value != 0) return call.fail(errno_value);
     node_->images.write(offset, from);
     return call.done();
 }

@@ -64,7 +64,7 @@ std::int64_t GuardedClock::now_unix_ns() const noexcept {
 bool GuardedClock::in_doubt() const noexcept { return in_doubt_.load(std::memory_order_acquire); }
 
 void GuardedClock::observe() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const std::int64_t boot_ns = clock_.boot_ns();
     const std::int64_t offset_ns = offset_ns_.load(std::memory_order_relaxed);
     const std::int64_t ahead_ns = saturating_subtract(clock_.wall_unix_ns(), saturating_add(boot_ns, offset_ns));
@@ -91,7 +91,7 @@ void GuardedClock::observe() {
 }
 
 GuardedTimeState GuardedClock::state() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     GuardedTimeState state;
     state.boot_ns = clock_.boot_ns();
     state.guarded_unix_ns = saturating_add(state.boot_ns, offset_ns_.load(std::memory_order_relaxed));

@@ -4,9 +4,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 #include "wal/base/clock.hpp"
+#include "wal/base/mutex.hpp"
 
 namespace holdfast {
 
@@ -44,11 +44,11 @@ public:
 
 private:
     const Clock& clock_;
-    mutable std::mutex mutex_;                // guards the candidate
-    std::atomic<std::int64_t> offset_ns_{0};  // guarded = boot + offset
+    std::atomic<std::int64_t> offset_ns_{0};  // guarded = boot + offset; it only grows
     std::atomic<bool> in_doubt_{false};
-    std::int64_t candidate_step_ns_ = 0;
-    std::int64_t candidate_since_boot_ns_ = 0;
+    mutable Mutex mutex_;
+    std::int64_t candidate_step_ns_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+    std::int64_t candidate_since_boot_ns_ HOLDFAST_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace holdfast
