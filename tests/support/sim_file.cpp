@@ -68,8 +68,8 @@ Result<void> SimDisk::Handle::sync(SimCall kind) {
     const Call call(disk_, kind, path_, life_);
     if (call.fault() != nullptr && call.fault()->pages_gone) node_->images.give_up_unsynced();
     if (!call.takes_effect()) return call.error();
-    if (call.power_goes())
-        return call.error();  // what it had to make durable is unsynced still: all, some or none of it
+    // What it had to make durable is unsynced still: all, some or none of it may survive.
+    if (call.power_goes()) return call.error();
     node_->images.sync();
     return call.done();
 }

@@ -143,6 +143,16 @@ TEST(SimDiskCrash, sync_data_makes_the_length_durable_too_also_a_shorter_one) {
     EXPECT_EQ(text_of(disk, "/a"), std::string("he\0\0", 4));
 }
 
+TEST(SimDiskCrash, a_length_that_was_synced_is_the_only_one_left) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        SimDisk disk;
+        const auto file = make_synced(disk, "/a", "hello");
+        ASSERT_TRUE(file->allocate(100) && file->allocate(1'000) && file->allocate(200) && file->sync_data());
+        disk.crash(CrashPolicy::random, seed);
+        ASSERT_EQ(disk.content("/a").size(), 200u) << "seed " << seed;
+    }
+}
+
 TEST(SimDiskCrash, an_unsynced_rename_happened_or_did_not_and_never_loses_the_file) {
     const auto states = states_after_crash(
         [](SimDisk& disk) {
@@ -322,6 +332,17 @@ TEST(SimDiskCrashPoints, a_call_in_which_power_goes_may_have_happened_and_nothin
         disk.crash(happened ? CrashPolicy::keep_all : CrashPolicy::keep_none);
         EXPECT_EQ(text_of(disk, "/a"), happened ? "new" : "old");
         EXPECT_TRUE(disk.open("/a", OpenMode::read)) << "power is on again";
+    }
+}
+
+TEST(SimDiskCrashPoints, a_directory_sync_in_which_power_goes_has_synced_all_or_nothing_by_policy) {
+    for (const bool happened : {false, true}) {
+        SimDisk disk;
+        ASSERT_TRUE(disk.open("/a", OpenMode::create_new));
+        disk.power_off_at(1);
+        EXPECT_EQ(disk.sync_directory("/").error().errno_value, EIO);
+        disk.crash(happened ? CrashPolicy::keep_all : CrashPolicy::keep_none);
+        EXPECT_EQ(exists(disk, "/a"), happened);
     }
 }
 

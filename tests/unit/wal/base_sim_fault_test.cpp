@@ -302,6 +302,15 @@ TEST_F(SimDiskMap, a_sync_makes_the_stores_before_it_durable_and_not_those_after
     EXPECT_EQ(load(512), '\0');
 }
 
+TEST_F(SimDiskMap, every_sync_takes_the_stores_since_the_last_one) {
+    for (std::size_t i = 0; i < 3; ++i) {
+        store(i, 'x');
+        ASSERT_TRUE(file->sync_data());
+    }
+    disk.crash(CrashPolicy::keep_none);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(load(i), 'x') << i;
+}
+
 TEST_F(SimDiskMap, each_sector_stored_into_survives_power_loss_or_does_not) {
     std::set<std::string> states;
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
