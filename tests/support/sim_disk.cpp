@@ -37,7 +37,16 @@ SimDisk::SimDisk(const SimDiskOptions& options)
     root_ = add_node(true);
 }
 
-SimDisk::~SimDisk() = default;
+// Directories that were renamed into each other can, with what is durable of them, form a ring that would keep itself
+// alive.
+SimDisk::~SimDisk() {
+    for (const auto& [id, weak] : nodes_) {
+        if (const NodePtr node = weak.lock()) {
+            node->entries.clear();
+            node->durable_entries.clear();
+        }
+    }
+}
 
 SimDisk::NodePtr SimDisk::add_node(bool is_directory) {
     auto node = std::make_shared<SimNode>();

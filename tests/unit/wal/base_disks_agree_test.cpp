@@ -1,5 +1,5 @@
-// Property: SimDisk and the operating system's disk answer every call alike, so that what passes on the one holds on the
-//           other.
+// Property: SimDisk and the operating system's disk answer every call alike, so that what passes on the one holds on
+//           the other.
 // Method:   seeded random calls on both in lockstep: few names, three directories deep, several handles open at once.
 // Oracle:   each is the other's: value, or error code and errno, after every call; the whole trees now and then.
 #include <algorithm>
@@ -157,7 +157,7 @@ protected:
 };
 
 TEST_P(DisksAgree, on_every_call_of_a_random_walk) {
-    constexpr int kCalls = 3000;
+    constexpr int kCalls = 1500;
     for (int i = 0; i < kCalls && !HasFailure(); ++i) {
         const std::string path = any_path();
         switch (below(8)) {
