@@ -12,6 +12,7 @@ namespace holdfast::wal {
 inline constexpr std::size_t kFrameHeaderBytes = 88;
 inline constexpr std::uint64_t kFrameAlignment = 8;
 inline constexpr std::uint32_t kFrameBytesMax = 1U << 30;  // one segment at its largest
+inline constexpr std::uint64_t kLsnMax = ~0ULL >> 1;       // so that one more never overflows
 
 // What a frame holds. Numbers are for ever. Reserved kinds have a number and no writer yet.
 enum class FrameKind : std::uint8_t {
@@ -50,7 +51,7 @@ struct FrameHeader {
     std::uint32_t dictionary_id = 0;      // 0: none
     Lsn lsn;
     Lsn origin_lsn;                       // of a copy: the LSN the payload was first logged at; else equal to lsn
-    Lsn durable_lsn;                      // the durable LSN known when this frame was written
+    Lsn durable_lsn;                      // the durable LSN known when this frame was written: below its own
     std::int64_t guarded_unix_ns = 0;
     std::uint64_t source_id = 0;          // the ring or spill file it came through; 0: none
     std::uint64_t source_position = 0;    // the position in that source just past it

@@ -28,6 +28,9 @@ public:
     // As add, for a payload already contiguous as meta then body.
     std::size_t add_joined(FrameKind kind, std::uint32_t meta_bytes, ByteView meta_and_body, FrameSource source = {});
 
+    // Takes the entry added last out again. There is one.
+    void drop_last() noexcept;
+
     void clear() noexcept;
     bool empty() const noexcept { return entries_.empty(); }
     std::uint64_t bytes() const noexcept { return buffer_.size(); }
@@ -43,6 +46,8 @@ public:
     MutableByteView buffer() noexcept { return buffer_; }
 
 private:
+    std::size_t add_parts(FrameKind kind, std::uint32_t meta_bytes, ByteView first, ByteView second, FrameSource source);
+
     Bytes buffer_;
     std::vector<Entry> entries_;
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include <holdfast/bytes.hpp>
@@ -15,6 +16,8 @@ inline constexpr std::uint64_t kSegmentHeaderBytes = 4096;
 inline constexpr std::uint64_t kSegmentBytesDefault = 16ULL << 20;
 inline constexpr std::uint64_t kSegmentBytesMin = 64ULL << 10;
 inline constexpr std::uint64_t kSegmentBytesMax = 1ULL << 30;
+inline constexpr std::uint64_t kSegmentFileBytesMax = kSegmentHeaderBytes + kSegmentBytesMax;  // one frame at its largest
+inline constexpr std::uint64_t kSegmentIdMax = ~0ULL >> 1;  // so that one more never overflows
 inline constexpr std::uint32_t kFormatVersion = 1;
 
 // Spill files have the same header and frames, with another magic (FORMAT.md, "Spill file").
@@ -43,12 +46,20 @@ enum class HeaderProblem : std::uint8_t {
     bad_magic,
     bad_check,      // magic right, checksum wrong
     newer_format,   // checks out, and its version is above kFormatVersion
+    bad_fields,     // checks out, and says what no writer writes
 };
 std::variant<SegmentHeader, HeaderProblem> decode_segment_header(ByteView from, FileKind kind) noexcept;
 
 // `<16 hex digits>.seg`, ordered by id only.
 std::string segment_file_name(std::uint64_t segment_id);
-// The id, or 0 if `name` is not exactly what segment_file_name makes.
-std::uint64_t segment_id_of(const std::string& name) noexcept;
+// The id, or 0 if `name` is not exactly what segment_file_name makes of one from 1 to kSegmentIdMax.
+std::uint64_t segment_id_of(std::string_view name) noexcept;
+
+// What follows that name while recovery fills a segment that is not yet part of the log.
+inline constexpr std::string_view kUnfinishedSuffix = ".new";
+
+// Likewise for `<16 hex digits>.spill`, of any id but 0.
+std::string spill_file_name(std::uint64_t spill_id);
+std::uint64_t spill_id_of(std::string_view name) noexcept;
 
 }  // namespace holdfast::wal

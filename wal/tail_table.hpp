@@ -23,8 +23,7 @@ struct TailCase {
     std::string_view pattern;  // one of 0 1 - for zero, whole, checks, durable, newest, with blanks between
 };
 
-// The action, and the case that gave it, for any of the 32 combinations.
-TailAction tail_action(const TailFacts& facts) noexcept;
-char tail_case_name(const TailFacts& facts) noexcept;
+// The case that covers the facts: exactly one does, for each of the 32 combinations.
+const TailCase& tail_case(const TailFacts& facts) noexcept;
 
 }  // namespace holdfast::wal
