@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,24 +31,32 @@ struct DamagedRange {
     std::string why;
 };
 
+// The newest segment's `end` is where L ends: a reader shows what lies above D as well, an owner rewrites it first.
 struct Recovery {
     Uuid store_uuid;
     std::vector<SegmentInfo> segments;      // by id; only those whose header checks out and whose uuid is the store's
     std::vector<DamagedRange> damaged;      // found while reading headers and the newest segment
-    std::vector<std::string> spare_files;   // preallocated, never used, or too short to hold a header
-    std::vector<std::string> bad_files;     // named like segments: a header that does not check out, or another store's
+    std::vector<std::string> spare_files;   // all zero, too short to hold a header, or left by a recovery that a crash cut
+                                            // short: nothing is lost with them
+    std::vector<std::string> bad_files;     // named like segments: a header that does not check out, another store's, a
+                                            // directory, or one that a later segment took the place of
     std::uint64_t segment_id_max = 0;       // over every file in the directory whose name is a segment's
     Lsn last_lsn;                           // L
+    Lsn lsn_max;                            // the highest LSN that anything here names, D included: none is used again
     Lsn durable_witness;                    // D, the index's included
     std::uint64_t durable_end = kSegmentHeaderBytes;  // in the newest segment: where the last frame at or below D ends
+    Lsn durable_end_lsn;                    // that frame's; where there is none, the last LSN before the newest segment
+    bool can_continue = false;              // nothing lies above D, and behind the newest segment's end only zeros
     std::uint64_t torn_tails = 0;
     std::uint64_t unknown_kinds = 0;        // valid frames of a kind this build does not know, in the newest segment
 };
 
 // Reads every header, and the frames of the newest segment. `durable_witness` is what the index knows (0: nothing).
+// `store_uuid` is the store's where the caller knows it; else that of most segments, of the oldest among equals.
 // Errors: io (anything but damage: EIO and EACCES are never "the end of the log"), unsupported (a newer format),
 // not_found (the directory is absent). An empty directory gives an empty Recovery.
-Result<Recovery> recover(Disk& disk, const std::string& directory, Lsn durable_witness);
+Result<Recovery> recover(Disk& disk, const std::string& directory, Lsn durable_witness,
+                         const std::optional<Uuid>& store_uuid = std::nullopt);
 
 // A frame as read: `frame` holds all of it and has been verified.
 struct FrameRead {
@@ -66,7 +75,9 @@ struct ScanOptions {
 
 // Every valid frame of the segments in LSN order, by forward progress only; past damage by resync, unit by unit.
 // `frame` returns false to stop. `damage` may be empty. Bodies are read with the frames.
-// A segment that vanished meanwhile (reclaimed) is reported as damage with why = "segment is gone".
+// A segment that vanished meanwhile (reclaimed) is reported as damage with why = "segment is gone"; one that no segment
+// names as its predecessor's place is reported with the LSNs it held.
+// Errors: io.
 Result<void> scan(Disk& disk, const std::string& directory, const std::vector<SegmentInfo>& segments,
                   const ScanOptions& options, const std::function<bool(const FrameRead&)>& frame,
                   const std::function<void(const DamagedRange&)>& damage);
