@@ -40,28 +40,42 @@ private:
 };
 
 class Log {
+    class Key {  // so that only open() makes one
+        friend class Log;
+        Key() = default;
+    };
+
 public:
-    // Takes over after recover(): quarantines bad files and damaged bytes, makes a new segment whose header names
-    // where the previous one ends, rewrites every valid tail frame above the durable witness into it with its LSN
-    // unchanged, syncs it and the directory. Nothing at or below `recovered.durable_end` is written to. On return
-    // everything recovered is durable: durable_lsn() == last_lsn(). In a new store it makes the first segment.
+    // Takes over after recover(): makes a new segment whose header names where the previous one ends, rewrites every
+    // valid tail frame above the durable witness into it with its LSN unchanged, syncs it and the directory; then
+    // quarantines bad files and damaged bytes. Where nothing is to be rewritten and only zeros lie behind, the newest
+    // segment is continued instead; one that holds no frame the witness covers gives its place to the new one and is
+    // removed (FORMAT.md, "Recovery"). Nothing at or below `recovered.durable_end` is written to. On return everything
+    // recovered is durable: durable_lsn() == last_lsn(). In a new store it makes the first segment, and the directory.
     // Recovery never trusts the page cache, never appends after a tear, and any number of crashes in here change nothing.
     // `lsn_floor`: the next LSN is above it (the index may know of LSNs that the log lost).
+    // The caller holds the store's LOCK, and `recovered` was read under it.
     static Result<std::unique_ptr<Log>> open(Disk& disk, const GuardedClock& clock, std::string directory,
                                              const Recovery& recovered, Uuid store_uuid, Lsn lsn_floor,
                                              const LogOptions& options);
+    Log(Key, Disk& disk, const GuardedClock& clock, std::string directory, Uuid store_uuid, const LogOptions& options);
     ~Log();  // closes files, syncs nothing
+    Log(const Log&) = delete;
+    Log& operator=(const Log&) = delete;
 
     // Assigns LSNs, seals the headers, writes with one pwrite at a tracked offset (more when the batch crosses into a
-    // new segment). On return the frames are in the page cache: they survive kill -9. Fills in header and location of
-    // every entry. After an error nothing of the batch counts: the offset has not moved and the LSNs are not used up.
-    // Errors: io (errno ENOSPC, EROFS, EDQUOT and the like: try later), read_only (after a failed rescue).
+    // new segment, where the old one is synced before the new one's header names its end). On return the frames are in
+    // the page cache: they survive kill -9. Fills in header and location of every entry.
+    // After an error nothing of the batch counts: the offset has not moved and the LSNs are not used up. A crash soon
+    // after it may bring frames of it back all the same, as it may those of any batch that was not synced.
+    // Errors: io (errno ENOSPC, EROFS, EDQUOT and the like: try later; a failed sync of what was appended before it:
+    // call sync, which rescues), read_only (after a failed rescue).
     Result<void> append(FrameBatch& batch);
 
     // Syncs what was appended and then publishes durable_lsn(). A failed sync is never retried on that file: the held
-    // batches (all appended since the last good sync) are rewritten once, same LSNs, in a new segment; the entries'
-    // locations are then the new ones. If that fails too the log is read-only for good and the error is
-    // `indeterminate`.
+    // batches (all appended since the last good sync, in order) are rewritten once, same LSNs, in a new segment; the
+    // entries' locations are then the new ones. If that fails too the log is read-only for good and the error is
+    // `indeterminate`. Errors besides: read_only (the log is that already).
     Result<void> sync(std::vector<FrameBatch*> const& held);
 
     Lsn last_lsn() const noexcept { return Lsn{last_lsn_.load(std::memory_order_acquire)}; }
@@ -70,7 +84,11 @@ public:
 
     // Makes the next segment's file ahead of need. Called by a background thread; safe beside append.
     Result<void> prepare_spare();
-    bool wants_spare() const noexcept;
+    // There is none, and the present segment is half full.
+    bool wants_spare() const;
+
+    // Copies damaged bytes that recover() or scan() reported to quarantine, once per place, up to the limit. Thread-safe.
+    Result<void> quarantine(const DamagedRange& range);
 
     // The segments now, oldest first, the last one with its present end. Thread-safe.
     std::vector<SegmentInfo> segments() const;
@@ -78,7 +96,40 @@ public:
     const std::string& directory() const noexcept { return directory_; }
 
 private:
-    Log(Disk& disk, const GuardedClock& clock, std::string directory, Uuid store_uuid, const LogOptions& options);
+    struct Segment;      // one that is open for writing
+    struct SegmentFile;  // one that has no header yet
+    struct Position;     // how far the log is written
+
+    using Filled = std::vector<std::unique_ptr<Segment>>;  // what one append filled, oldest first
+
+    // log_open.cpp
+    Result<void> take_over(const Recovery& recovered, Lsn lsn_floor);
+    Result<void> adopt_spare(const Recovery& recovered);
+    Result<bool> continue_newest(const Recovery& recovered);
+    Result<void> begin_segment(const Recovery& recovered);
+    Result<std::unique_ptr<Segment>> rewrite_tail(const Recovery& recovered, SegmentHeader header);
+    Result<void> write_tail(const Recovery& recovered, Segment& to) const;
+    void tidy(const Recovery& recovered);
+
+    // log_segments.cpp
+    Result<SegmentFile> obtain_file(std::uint64_t frames_bytes);
+    Result<SegmentFile> make_file(std::uint64_t file_bytes, std::string_view suffix);
+    Result<std::unique_ptr<Segment>> write_header(SegmentFile file, SegmentHeader header);
+    Result<std::unique_ptr<Segment>> begin(SegmentFile file, const SegmentHeader& header);
+    Result<std::unique_ptr<Segment>> make_successor(Segment& segment, Lsn base_lsn, std::uint64_t frames_bytes);
+    bool spare_fits() const;  // with mutex_ held
+    void discard(const std::string& path);
+    std::string path_of(std::uint64_t segment_id) const { return directory_ + "/" + segment_file_name(segment_id); }
+
+    // log.cpp
+    Result<void> append_whole(FrameBatch& batch);
+    Result<void> write_parts(FrameBatch& batch, Filled& filled);
+    Result<void> write_entries(FrameBatch& batch, std::size_t first, std::size_t stop);
+    void roll_back(Filled& filled, const Position& to);
+    void publish(const Filled& filled);
+    Result<void> rescue(const std::vector<FrameBatch*>& held);
+    Result<void> rewrite_held(const std::vector<FrameBatch*>& held, const Segment& from, Segment& to) const;
+    void warn(const std::string& line) const;
 
     Disk& disk_;
     const GuardedClock& clock_;
@@ -89,12 +140,12 @@ private:
     std::atomic<std::uint64_t> last_lsn_{0};
     std::atomic<std::uint64_t> durable_lsn_{0};
     std::atomic<bool> read_only_{false};
-    struct Active;
-    std::unique_ptr<Active> active_;  // confined to the committer
-    mutable std::mutex mutex_;        // guards segments_ and the spare
+    std::unique_ptr<Segment> active_;  // confined to the committer, as the next one
+    Lsn next_lsn_;
+    mutable std::mutex mutex_;         // guards the next three
     std::vector<SegmentInfo> segments_;
-    struct Spare;
-    std::unique_ptr<Spare> spare_;
+    std::uint64_t next_segment_id_ = 1;
+    std::unique_ptr<SegmentFile> spare_;
 };
 
 }  // namespace holdfast::wal
