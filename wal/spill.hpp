@@ -1,5 +1,5 @@
 // Spill files: framed letters in a second directory, for when the log or the ring cannot take them (SPEC C2, C4).
-// A spill file is a segment in another coat: the same header with magic HFSPILL, the same frames. FORMAT.md, "Spill file".
+// A spill file is a segment in another coat: the same header with another magic, the same frames. FORMAT.md, "Spill file".
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,26 @@ public:
     // Appends one letter frame; makes the directory and the file at the first. With `synced` it returns after
     // fdatasync (and the directory's sync for a new file). `source` is the ring slot it came from, if any.
     // After a failed write or sync the file is given up and the next append starts another.
+    // Errors: invalid_argument (larger than a frame may be), io.
     Result<void> append(ByteView meta, ByteView body, FrameSource source, bool synced);
 
     // Ends the present file: nothing more is appended to it, the next append starts another. Ok when there is none.
+    // Until then list_spills leaves it out: it is locked by its writer.
     void rotate() noexcept;
 
 private:
-    struct State;
-    std::unique_ptr<State> state_;
+    struct SpillInProgress;
+
+    Result<void> begin();
+    Result<void> write(bool synced);
+
+    Disk& disk_;
+    const GuardedClock& clock_;
+    const std::string directory_;
+    const Uuid store_uuid_;
+    std::mutex mutex_;  // guards the next two
+    std::unique_ptr<SpillInProgress> file_;
+    FrameBatch batch_;  // of one frame, for its buffer
 };
 
 struct SpillFile {
@@ -43,7 +55,9 @@ struct SpillFile {
 };
 
 // The spill files of this store in `directory`, oldest first; an absent directory has none. Foreign and broken files
-// are left alone and named through `skipped`.
+// are left alone and named through `skipped`. Files that a living writer of any process still appends to are neither:
+// their turn comes when it has let go of them.
+// Errors: io.
 Result<std::vector<SpillFile>> list_spills(Disk& disk, const std::string& directory, Uuid store_uuid,
                                            std::vector<std::string>& skipped);
 
