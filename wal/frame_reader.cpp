@@ -32,8 +32,8 @@ struct FrameReader::Files {
     Disk& disk;
     const std::string directory;
     const std::size_t open_max;
-    std::mutex mutex;
-    std::list<FilePtr> recent;  // guarded by mutex; the one used last comes first
+    Mutex mutex;
+    std::list<FilePtr> recent HOLDFAST_GUARDED_BY(mutex);  // the one used last comes first
 
     Result<FilePtr> get(std::uint64_t segment_id);
     Result<FilePtr> open(std::uint64_t segment_id) const;
@@ -41,7 +41,7 @@ struct FrameReader::Files {
 
 Result<FrameReader::Files::FilePtr> FrameReader::Files::get(std::uint64_t segment_id) {
     {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         for (auto at = recent.begin(); at != recent.end(); ++at) {
             if ((*at)->segment_id != segment_id) continue;
             recent.splice(recent.begin(), recent, at);
@@ -50,7 +50,7 @@ Result<FrameReader::Files::FilePtr> FrameReader::Files::get(std::uint64_t segmen
     }
     // Without the lock: others need not wait for this one's disk. Two may open one file; the later finds it there.
     HOLDFAST_TRY_ASSIGN(FilePtr opened, open(segment_id));
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     for (const FilePtr& file : recent) {
         if (file->segment_id == segment_id) return file;
     }

@@ -150,7 +150,7 @@ void Log::roll_back(Filled& filled, const Position& to) {
 
 void Log::publish(const Filled& filled) {
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         for (const std::unique_ptr<Segment>& segment : filled) {
             segments_.back() = segment->info(true);
             segments_.emplace_back();
@@ -231,7 +231,7 @@ Result<void> Log::rewrite_held(const std::vector<FrameBatch*>& held, const Segme
 }
 
 std::vector<SegmentInfo> Log::segments() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return segments_;
 }
 

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "wal/base/disk.hpp"
 #include "wal/base/guarded_clock.hpp"
+#include "wal/base/mutex.hpp"
 #include "wal/frame_batch.hpp"
 #include "wal/recovery.hpp"
 
@@ -117,7 +117,7 @@ private:
     Result<std::unique_ptr<Segment>> write_header(SegmentFile file, SegmentHeader header);
     Result<std::unique_ptr<Segment>> begin(SegmentFile file, const SegmentHeader& header);
     Result<std::unique_ptr<Segment>> make_successor(Segment& segment, Lsn base_lsn, std::uint64_t frames_bytes);
-    bool spare_fits() const;  // with mutex_ held
+    bool spare_fits() const HOLDFAST_REQUIRES(mutex_);
     void discard(const std::string& path);
     std::string path_of(std::uint64_t segment_id) const { return directory_ + "/" + segment_file_name(segment_id); }
 
@@ -142,10 +142,10 @@ private:
     std::atomic<bool> read_only_{false};
     std::unique_ptr<Segment> active_;  // confined to the committer, as the next one
     Lsn next_lsn_;
-    mutable std::mutex mutex_;         // guards the next three
-    std::vector<SegmentInfo> segments_;
-    std::uint64_t next_segment_id_ = 1;
-    std::unique_ptr<SegmentFile> spare_;
+    mutable Mutex mutex_;
+    std::vector<SegmentInfo> segments_ HOLDFAST_GUARDED_BY(mutex_);
+    std::uint64_t next_segment_id_ HOLDFAST_GUARDED_BY(mutex_) = 1;
+    std::unique_ptr<SegmentFile> spare_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::wal

@@ -76,9 +76,11 @@ Result<void> Log::take_over(const Recovery& recovered, Lsn lsn_floor) {
         HOLDFAST_TRY(disk_.make_directory(directory_));
         HOLDFAST_TRY(disk_.sync_directory(parent_of(directory_)));
     } else {
+        const MutexLock lock(mutex_);
         next_segment_id_ = recovered.segments.back().header.segment_id + 1;
     }
-    HOLDFAST_TRY(adopt_spare(recovered));
+    // A rewritten tail gets a file of its own, with a later id than any spare's.
+    if (!has_tail_to_rewrite(recovered)) HOLDFAST_TRY(adopt_spare(recovered));
     HOLDFAST_TRY_ASSIGN(const bool continued, continue_newest(recovered));
     if (!continued) HOLDFAST_TRY(begin_segment(recovered));
     last_lsn_.store(recovered.last_lsn.value, std::memory_order_release);
@@ -89,6 +91,7 @@ Result<void> Log::take_over(const Recovery& recovered, Lsn lsn_floor) {
 
 // A file that was made ahead of need and not used is as good as a new one, if its turn is still to come.
 Result<void> Log::adopt_spare(const Recovery& recovered) {
+    const MutexLock lock(mutex_);
     for (const std::string& name : recovered.spare_files) {
         const std::uint64_t id = segment_id_of(name);
         if (id < next_segment_id_) continue;
@@ -117,6 +120,7 @@ Result<bool> Log::continue_newest(const Recovery& recovered) {
     active_->end = newest.end;
     active_->last_lsn = recovered.last_lsn;
     active_->mark_synced();
+    const MutexLock lock(mutex_);
     segments_ = recovered.segments;
     return true;
 }
@@ -131,6 +135,7 @@ Result<void> Log::begin_segment(const Recovery& recovered) {
         HOLDFAST_TRY_ASSIGN(SegmentFile file, obtain_file(0));
         HOLDFAST_TRY_ASSIGN(active_, begin(std::move(file), header));
     }
+    const MutexLock lock(mutex_);
     segments_ = recovered.segments;
     if (newest_gives_way(recovered)) {
         segments_.pop_back();
@@ -199,9 +204,13 @@ void Log::tidy(const Recovery& recovered) {
     if (newest_gives_way(recovered) && active_->header.segment_id != recovered.segments.back().header.segment_id) {
         discard(path_of(recovered.segments.back().header.segment_id));
     }
+    const std::uint64_t spare_id = [this] {
+        const MutexLock lock(mutex_);
+        return spare_ ? spare_->segment_id : 0;
+    }();
     for (const std::string& name : recovered.spare_files) {
         const std::uint64_t id = segment_id_of(name);
-        const bool is_used = id == active_->header.segment_id || (spare_ && id == spare_->segment_id);
+        const bool is_used = id != 0 && (id == active_->header.segment_id || id == spare_id);
         if (!is_used) discard(directory_ + "/" + name);
     }
     for (const DamagedRange& range : recovered.damaged) {

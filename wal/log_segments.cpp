@@ -32,7 +32,7 @@ Result<Log::SegmentFile> Log::make_file(std::uint64_t file_bytes, std::string_vi
         SegmentFile made;
         made.file_bytes = file_bytes;
         {
-            const std::lock_guard lock(mutex_);
+            const MutexLock lock(mutex_);
             made.segment_id = next_segment_id_;
             if (made.segment_id <= kSegmentIdMax) ++next_segment_id_;
         }
@@ -61,7 +61,7 @@ bool Log::spare_fits() const {
 }
 
 bool Log::wants_spare() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (segments_.empty() || is_read_only()) return false;
     const SegmentInfo& newest = segments_.back();
     return !spare_fits() && newest.end >= newest.header.segment_bytes / 2;
@@ -70,7 +70,7 @@ bool Log::wants_spare() const {
 Result<void> Log::prepare_spare() {
     std::unique_ptr<SegmentFile> outdated;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (spare_fits()) return {};
         outdated = std::move(spare_);
     }
@@ -81,7 +81,7 @@ Result<void> Log::prepare_spare() {
     auto ready = made.file->sync_all();
     if (ready) ready = disk_.sync_directory(directory_);
     if (ready) {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         // The log may have made a later segment meanwhile: segments are ordered by id, so this one's turn is past.
         if (made.segment_id > segments_.back().header.segment_id) {
             std::swap(outdated, spare_);
@@ -97,7 +97,7 @@ Result<void> Log::prepare_spare() {
 Result<Log::SegmentFile> Log::obtain_file(std::uint64_t frames_bytes) {
     const std::uint64_t needed_bytes = round_up(kSegmentHeaderBytes + frames_bytes, kFileBytesUnit);
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (spare_fits() && spare_->file_bytes >= needed_bytes) {
             const std::unique_ptr<SegmentFile> spare = std::move(spare_);
             return std::move(*spare);

@@ -71,7 +71,7 @@ Result<void> SpillWriter::append(ByteView meta, ByteView body, FrameSource sourc
                      directory_,
                      0};
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     batch_.clear();
     (void)batch_.add(FrameKind::letter, meta, body, source);  // it is the only one
     auto written = write(synced);
@@ -128,7 +128,7 @@ Result<void> SpillWriter::begin() {
 }
 
 void SpillWriter::rotate() noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     file_.reset();
 }
 

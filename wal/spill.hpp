@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "wal/base/disk.hpp"
 #include "wal/base/guarded_clock.hpp"
+#include "wal/base/mutex.hpp"
 #include "wal/frame_batch.hpp"
 #include "wal/recovery.hpp"
 
@@ -35,16 +35,16 @@ public:
 private:
     struct SpillInProgress;
 
-    Result<void> begin();
-    Result<void> write(bool synced);
+    Result<void> begin() HOLDFAST_REQUIRES(mutex_);
+    Result<void> write(bool synced) HOLDFAST_REQUIRES(mutex_);
 
     Disk& disk_;
     const GuardedClock& clock_;
     const std::string directory_;
     const Uuid store_uuid_;
-    std::mutex mutex_;  // guards the next two
-    std::unique_ptr<SpillInProgress> file_;
-    FrameBatch batch_;  // of one frame, for its buffer
+    Mutex mutex_;
+    std::unique_ptr<SpillInProgress> file_ HOLDFAST_GUARDED_BY(mutex_);
+    FrameBatch batch_ HOLDFAST_GUARDED_BY(mutex_);  // of one frame, for its buffer
 };
 
 struct SpillFile {
