@@ -20,14 +20,16 @@ enum class Transition : std::uint8_t {
     restore = 10,
     quarantine = 11,
     release = 12,
-    redrive = 13,
+    redrive = 13,  // a fresh budget, claimed with it
     expire = 14,
     archive = 15,
     retry_later = 16,     // failed, with a time before which not to try again
     skip_duplicate = 17,  // resolved: it was done already
     park = 18,            // to review, budget untouched (no handler)
+    redrive_later = 19,   // a redrive with no handler at hand: to PENDING with its fresh budget
 };
-inline constexpr std::uint8_t kTransitionMax = 18;
+inline constexpr std::uint8_t kTransitionMax = 19;
+// "unknown" for a number of a newer writer.
 std::string_view to_string(Transition transition) noexcept;
 
 struct LifecycleFacts {
