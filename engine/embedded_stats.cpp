@@ -14,8 +14,8 @@ Result<Stats> EmbeddedStore::stats() {
     HOLDFAST_TRY(gate());
     Engine& engine = *engine_;
     Stats stats;
-    const auto live = [&] {
-        stats.conservation.in_outbox = engine.outbox().waiting_letters();
+    const auto live = [&](Stats& filled) {
+        filled.conservation.in_outbox = engine.outbox().waiting_letters();
         return engine.outbox().counters_row();
     };
     HOLDFAST_TRY(query_stats(engine, stats, live));

@@ -84,8 +84,9 @@ Result<CountResult> query_count(ViewRunner& runner, const Selector& selector);
 Result<std::uint64_t> query_pending_count(ViewRunner& runner, std::string_view stream);
 // Fills in the parts of Stats that come from the index: letters, by_*, conservation's indexed and below, and the sums
 // of the sources. `live_source`, when there is one, is asked for the row of a ring that is in use, in place of its last
-// cursor's.
-Result<void> query_stats(ViewRunner& runner, Stats& stats, const std::function<index::SourceRow()>& live_source = {});
+// cursor's; it may fill in more of the same moment, and may be asked more than once.
+Result<void> query_stats(ViewRunner& runner, Stats& stats,
+                         const std::function<index::SourceRow(Stats&)>& live_source = {});
 
 // The usual reader: frames by location through the log's FrameReader.
 std::unique_ptr<FrameSourceReader> make_log_frame_reader(wal::FrameReader& reader);

@@ -151,7 +151,7 @@ private:
 };
 
 Result<void> fill_stats(index::ReadView& view, const QueryTime& time,
-                        const std::function<index::SourceRow()>& live_source, Stats& stats) {
+                        const std::function<index::SourceRow(Stats&)>& live_source, Stats& stats) {
     std::vector<std::pair<index::CounterKey, std::uint64_t>> counters;
     HOLDFAST_TRY(view.for_each_counter(
         [&](const index::CounterKey& key, std::uint64_t letters) { counters.emplace_back(key, letters); }));
@@ -176,7 +176,7 @@ Result<void> fill_stats(index::ReadView& view, const QueryTime& time,
     HOLDFAST_TRY_ASSIGN(std::vector<index::SourceRow> sources, view.sources());
     if (live_source) {
         // Asked for after the index was read: what moved on meanwhile is counted as in flight, never twice.
-        const index::SourceRow live = live_source();
+        const index::SourceRow live = live_source(stats);
         std::erase_if(sources, [&](const index::SourceRow& row) { return row.source_id == live.source_id; });
         sources.push_back(live);
     }
@@ -222,7 +222,7 @@ Result<std::uint64_t> query_pending_count(ViewRunner& runner, std::string_view s
     return walked.letters;
 }
 
-Result<void> query_stats(ViewRunner& runner, Stats& stats, const std::function<index::SourceRow()>& live_source) {
+Result<void> query_stats(ViewRunner& runner, Stats& stats, const std::function<index::SourceRow(Stats&)>& live_source) {
     const QueryTime time = runner.query_time();
     bool stale = false;
     Stats filled;
