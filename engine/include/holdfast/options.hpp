@@ -60,8 +60,8 @@ struct Options {
         std::uint64_t capacity_bytes = 8ULL << 20;  // outbox.capacity_bytes: 64 KiB to 1 GiB, the whole ring file
         std::uint32_t letters_max = 16'384;         // outbox.letters_max: 1 to 262 144
         WhenFull when_full = WhenFull::spill;       // outbox.when_full
-        std::chrono::nanoseconds wait{
-            std::chrono::seconds(5)};  // outbox.wait_seconds: 0 to 3 600, for `wait` and for save
+        // outbox.wait_seconds: 0 to 3 600, for `wait` and for save
+        std::chrono::nanoseconds wait{std::chrono::seconds(5)};
     } outbox;
     struct Fallback {
         std::string directory;  // fallback.directory; empty: `<store>.fallback`
@@ -83,20 +83,24 @@ struct Options {
 };
 
 // Sets one option by its name from text, as from the environment, a flag or a file.
-// Errors: invalid_argument naming the option, its range and `text`; not_found for a name that is no option.
+// Durations are in seconds, with up to nine decimals.
+// Errors: invalid_argument naming the option, its range and `text`; not_found for a name that is no option. `options` is
+// then as it was.
 Result<void> set_option(Options& options, std::string_view name, std::string_view text);
 
-// Checks every option against its range and against the others.
+// Checks every option against its range. Errors: as set_option's.
 Result<void> validate(const Options& options);
 
 // Applies every HOLDFAST_* variable of the environment that names an option (`HOLDFAST_` and the name in capitals, `_`
-// for `.`). A HOLDFAST_ variable that names none is left alone.
+// for `.`), all or none. A HOLDFAST_ variable that names none is left alone. Errors: as set_option's, and the variable.
 Result<void> apply_environment(Options& options);
 
 struct OptionDoc {
     std::string_view name, range, help;
 };
 std::span<const OptionDoc> option_docs() noexcept;
-std::string option_text(const Options& options, std::string_view name);  // the value now, as set_option takes it
+
+// The value now, as set_option takes it; empty for a name that is no option.
+std::string option_text(const Options& options, std::string_view name);
 
 }  // namespace holdfast
