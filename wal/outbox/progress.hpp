@@ -51,9 +51,9 @@ private:
     std::atomic<std::uint32_t> waiters_{0};  // those inside wait(), counted before they look at the watermark
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Failure> failures_;           // guarded by mutex_; oldest first
-    std::uint64_t forgotten_position_ = 0;   // guarded by mutex_; the highest position of a failure that was dropped
-    bool closed_ = false;                    // guarded by mutex_
+    std::deque<Failure> failures_;          // guarded by mutex_; oldest first
+    std::uint64_t forgotten_position_ = 0;  // guarded by mutex_; the highest position of a failure that was dropped
+    bool closed_ = false;                   // guarded by mutex_
 };
 
 }  // namespace holdfast::wal

@@ -7,10 +7,11 @@
 #include "wal/outbox/ring_state.hpp"
 #include "wal/outbox/slot.hpp"
 
-#if defined(__clang__) || defined(__GNUC__)
-#define HOLDFAST_NO_TSAN __attribute__((noinline, no_sanitize("thread")))
+// A function that ThreadSanitizer does not look into. Clang's no_sanitize still looks at atomics.
+#if defined(__clang__)
+#define HOLDFAST_UNWATCHED __attribute__((noinline, disable_sanitizer_instrumentation))
 #else
-#define HOLDFAST_NO_TSAN
+#define HOLDFAST_UNWATCHED __attribute__((noinline, no_sanitize("thread")))
 #endif
 
 namespace holdfast::wal {
@@ -41,7 +42,7 @@ SlotHeaderBytes copy_header(const std::byte* unit) noexcept {
 // The field `captured` of a slot that may be given back and written over while it is read. The caller throws the value
 // away when that happened, so the race is harmless; ThreadSanitizer cannot know, since whoever fills the space copies
 // plain bytes into it. The load is an acquire, so that what the caller checks next is checked after it.
-HOLDFAST_NO_TSAN std::int64_t load_captured(const std::byte* unit) noexcept {
+HOLDFAST_UNWATCHED std::int64_t load_captured(const std::byte* unit) noexcept {
     return __atomic_load_n(reinterpret_cast<const std::int64_t*>(unit + 24), __ATOMIC_ACQUIRE);
 }
 
@@ -57,24 +58,33 @@ int Ring::lock_descriptor() const noexcept { return state_->file ? state_->file-
 std::uint64_t Ring::slots_bad() const noexcept { return state_->slots_bad.load(std::memory_order_relaxed); }
 
 // Released is loaded before the reservation. A position is released only after its reservation, so the reservation seen
-// is never behind the release seen, and the room computed is never more than there is. The acquire also puts the
-// consumer's last look at these units, and its zeroing of their words, before our stores into them.
+// is never behind the release seen, and the room computed is never more than there is. It can be less: a thread that is
+// stopped between the two loads has missed releases, so "full" counts only if released has not moved since. The acquire
+// of released also puts the consumer's last look at these units, and its zeroing of their words, before our stores.
 std::optional<Ring::Reservation> Ring::try_reserve(std::uint32_t payload_bytes) noexcept {
     State& s = *state_;
     HOLDFAST_ASSERT(payload_bytes <= s.payload_bytes_max);
-    const Mark released = Mark::of(s.released().load(std::memory_order_acquire));
-    std::uint64_t seen = s.reservation().load(std::memory_order_relaxed);
+    std::uint64_t released = s.released().load(std::memory_order_acquire);
+    std::uint64_t reserved = s.reservation().load(std::memory_order_acquire);
     Place place;
     Mark before;
-    do {
-        before = Mark::of(seen);
+    for (;;) {
+        before = Mark::of(reserved);
         place = place_of(before.position, slot_units(payload_bytes), s.units_count);
-        // Unsigned: a release that is ahead of the reservation, which only a stray store can make, reads as full.
-        if (place.end_position - released.position > s.units_count) return std::nullopt;
-        if (letters_between(released, before) >= s.letters_max) return std::nullopt;
         if (place.end_position > kPositionMax) return std::nullopt;
-    } while (!s.reservation().compare_exchange_weak(seen, Mark{place.end_position, before.letters + 1}.word(),
-                                                    std::memory_order_relaxed));
+        // Unsigned: a release that is ahead of the reservation, which only a stray store can make, reads as full.
+        const bool room = place.end_position - Mark::of(released).position <= s.units_count &&
+                          letters_between(Mark::of(released), before) < s.letters_max;
+        if (!room) {
+            const std::uint64_t released_now = s.released().load(std::memory_order_acquire);
+            if (released_now == released) return std::nullopt;
+            released = released_now;
+            reserved = s.reservation().load(std::memory_order_acquire);
+            continue;
+        }
+        const std::uint64_t after = Mark{place.end_position, before.letters + 1}.word();
+        if (s.reservation().compare_exchange_weak(reserved, after, std::memory_order_acquire)) break;
+    }
     // At once, so that a producer that dies before it publishes leaves no gap that cannot be told from a slot.
     if (place.pad_units > 0) {
         s.word_of(before.position)
@@ -133,17 +143,22 @@ std::uint64_t Ring::released_position() const noexcept {
     return Mark::of(state_->released().load(std::memory_order_acquire)).position;
 }
 
-// Both in this order for the reason given at try_reserve: the difference is never negative.
-std::uint64_t Ring::depth_letters() const noexcept {
-    const Mark released = Mark::of(state_->released().load(std::memory_order_acquire));
-    return letters_between(released, Mark::of(state_->reservation().load(std::memory_order_acquire)));
+// The reservation was as it is read here while released was as it is read on either side of it: positions never repeat.
+// A consumer that moves on during every try leaves a difference that is too large, never negative.
+Ring::State::Depth Ring::State::depth() const noexcept {
+    Depth depth;
+    for (int tries = 0; tries < 4; ++tries) {
+        const std::uint64_t before = released().load(std::memory_order_acquire);
+        const Mark reserved = Mark::of(reservation().load(std::memory_order_acquire));
+        depth.letters = letters_between(Mark::of(before), reserved);
+        depth.units = reserved.position - Mark::of(before).position;
+        if (released().load(std::memory_order_relaxed) == before) break;
+    }
+    return {std::min<std::uint64_t>(depth.letters, letters_max), std::min(depth.units, units_count)};
 }
 
-std::uint64_t Ring::depth_bytes() const noexcept {
-    const std::uint64_t released = released_position();
-    return (reserved_position() - released) * kRingUnitBytes;
-}
-
+std::uint64_t Ring::depth_letters() const noexcept { return state_->depth().letters; }
+std::uint64_t Ring::depth_bytes() const noexcept { return state_->depth().units * kRingUnitBytes; }
 std::uint64_t Ring::capacity_bytes() const noexcept { return state_->units_count * kRingUnitBytes; }
 
 // What is read is the oldest slot's only if nothing was released meanwhile; then it cannot have been written over. A

@@ -50,14 +50,15 @@ struct SlotFields {
 // copy, since the bytes of a mapped file may change under a broken producer.
 struct SlotView {
     SlotFields fields;
-    std::uint64_t position = 0;      // of the slot
-    std::uint64_t end_position = 0;  // just past it: what a frame's source_position holds
-    std::uint64_t payload_check = 0; // seeded with ring id and position
+    std::uint64_t position = 0;       // of the slot
+    std::uint64_t end_position = 0;   // just past it: what a frame's source_position holds
+    std::uint64_t payload_check = 0;  // seeded with ring id and position
     ByteView payload;
 };
 
 struct RingOptions {
-    std::uint64_t file_bytes = 8ULL << 20;  // of everything: header, publish words, slots; so 8 MiB fits an 8 MiB memlock limit
+    std::uint64_t file_bytes =
+        8ULL << 20;  // of everything: header, publish words, slots; so 8 MiB fits an 8 MiB memlock limit
     std::uint32_t letters_max = 16'384;
 };
 
@@ -82,7 +83,7 @@ public:
     bool is_mapped() const noexcept;
     // Of one slot: a quarter of the data, and less than 16 MiB (a publish word says so much), less the slot header.
     std::uint32_t payload_bytes_max() const noexcept;
-    int lock_descriptor() const noexcept;              // for the fork guard; -1 when there is none
+    int lock_descriptor() const noexcept;  // for the fork guard; -1 when there is none
 
     // --- producers, any thread; no lock, no allocation, no system call ---
     struct Reservation {
@@ -108,7 +109,7 @@ public:
     std::uint64_t released_position() const noexcept;
     std::uint64_t depth_letters() const noexcept;
     std::uint64_t depth_bytes() const noexcept;
-    std::uint64_t capacity_bytes() const noexcept;     // of the slots
+    std::uint64_t capacity_bytes() const noexcept;  // of the slots
     // When the oldest slot that is not released was captured, or 0 when there is none or it is not published yet.
     std::int64_t oldest_captured_unix_ns() const noexcept;
 

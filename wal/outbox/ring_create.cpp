@@ -50,6 +50,13 @@ Result<void> fill_and_sync(File& file, const RingHeader& header, std::uint64_t f
     return file.sync_all();
 }
 
+// A lock belongs to an open file, and a map keeps the open file it was made from. So the map is made from another one:
+// a forked child that closes the lock's descriptor lets go of the lock, though it inherits the map as well.
+Result<std::unique_ptr<Mapping>> map_apart_from_lock(Disk& disk, const std::string& path) {
+    HOLDFAST_TRY_ASSIGN(const std::unique_ptr<File> file, disk.open(path, OpenMode::read_write));
+    return file->map_resident();
+}
+
 }  // namespace
 
 Ring::State::State(const RingHeader& ring_header, Disk& disk_to_use, const std::string& directory_to_use,
@@ -83,7 +90,7 @@ Result<std::unique_ptr<Ring::State>> Ring::State::create_file(Disk& disk, const 
     Cleanup cleanup(disk, creation_path);
     HOLDFAST_TRY(state->file->try_lock(LockKind::exclusive));
     HOLDFAST_TRY(fill_and_sync(*state->file, header, options.file_bytes));
-    HOLDFAST_TRY_ASSIGN(state->mapping, state->file->map_resident());
+    HOLDFAST_TRY_ASSIGN(state->mapping, map_apart_from_lock(disk, creation_path));
     state->use(state->mapping->bytes(), header.layout);
     HOLDFAST_TRY(disk.rename(creation_path, state->path));
     cleanup.moved_to(state->path);

@@ -69,6 +69,12 @@ struct Ring::State {
 
     void use(MutableByteView bytes, const RingLayout& layout) noexcept;
 
+    struct Depth {
+        std::uint64_t letters = 0;
+        std::uint64_t units = 0;
+    };
+    Depth depth() const noexcept;
+
     std::atomic_ref<std::uint64_t> reservation() const noexcept { return at(header + kReservationOffset); }
     std::atomic_ref<std::uint64_t> released() const noexcept { return at(header + kReleasedOffset); }
     std::atomic_ref<std::uint64_t> counter(std::uint64_t offset) const noexcept { return at(header + offset); }
