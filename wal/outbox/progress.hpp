@@ -13,9 +13,9 @@
 
 namespace holdfast::wal {
 
-// Positions are those of Ring (just past a slot). Both watermarks only rise: written (in the page cache of the log) and
-// settled (durable, or known to have failed). A failure belongs to the slot that ends at its position and holds the error
-// for whoever waits for that slot. Thread-safe. While nobody waits, publishing takes no lock.
+// Positions are those of Ring (just past a slot). Both watermarks only rise: written (in the page cache of the log)
+// and settled (durable, or known to have failed). A failure belongs to the slot that ends at its position and holds
+// the error for whoever waits for that slot. Thread-safe. While nobody waits, publishing takes no lock.
 class Progress {
 public:
     void publish_written(std::uint64_t position);

@@ -2,8 +2,8 @@
 // synced file mapped shared and kept resident, what is published survives the death of the process. The same ring in
 // anonymous memory serves `memory` durability and write-through. Byte tables: FORMAT.md, "Ring".
 //
-// Positions are absolute, counted in 64-byte units, and never repeat within a ring. A slot's unit is position modulo the
-// capacity. A slot is contiguous: where it would not fit before the end of the data, a pad slot fills the rest.
+// Positions are absolute, counted in 64-byte units, and never repeat within a ring. A slot's unit is position modulo
+// the capacity. A slot is contiguous: where it would not fit before the end of the data, a pad slot fills the rest.
 #pragma once
 
 #include <array>
@@ -46,8 +46,8 @@ struct SlotFields {
     std::int64_t captured_unix_ns = 0;  // guarded
 };
 
-// A published slot as the consumer sees it. `payload` points into the ring: copy it, then call payload_checks_out on the
-// copy, since the bytes of a mapped file may change under a broken producer.
+// A published slot as the consumer sees it. `payload` points into the ring: copy it, then call payload_checks_out on
+// the copy, since the bytes of a mapped file may change under a broken producer.
 struct SlotView {
     SlotFields fields;
     std::uint64_t position = 0;       // of the slot
@@ -69,8 +69,9 @@ struct RingCounters {
 
 class Ring {
 public:
-    // Makes `<directory>/<16 hex ring id>.ring`: preallocated, synced, locked, mapped, then renamed into place and the
-    // directory synced. Errors: unsupported (it cannot be mapped or kept resident here; error.detail says why; nothing is left behind), io.
+    // Makes `<directory>/<16 hex ring id>.ring`: preallocated, synced, locked, mapped, then renamed into place and
+    // the directory synced. Errors: unsupported (it cannot be mapped or kept resident here; error.detail says why;
+    // nothing is left behind), io.
     static Result<std::unique_ptr<Ring>> create_mapped(Disk& disk, const std::string& directory, Uuid store_uuid,
                                                        const RingOptions& options);
     // The same in the process's own memory. Null when there is not enough of it. The options have been checked.
@@ -86,14 +87,15 @@ public:
     int lock_descriptor() const noexcept;  // for the fork guard; -1 when there is none
 
     // --- producers, any thread; no lock, no allocation, no system call ---
+
     struct Reservation {
         std::uint64_t position = 0;
         std::uint64_t end_position = 0;
         MutableByteView payload;  // exactly the bytes asked for
     };
     // Room for one slot, or nothing: full in bytes or in letters. `payload_bytes` is at most payload_bytes_max().
-    // Between this and publish() nothing may fail. After 2^43 units (half a pebibyte) the answer is nothing for ever: the
-    // ring is to be drained and replaced.
+    // Between this and publish() nothing may fail. After 2^43 units (half a pebibyte) the answer is nothing for ever:
+    // the ring is to be drained and replaced.
     std::optional<Reservation> try_reserve(std::uint32_t payload_bytes) noexcept;
     // Computes the checks, writes the slot header, and publishes with one release store. For a large letter the lengths
     // of `fields` are taken from the payload, so that the slot says those of the letter itself.
@@ -114,9 +116,10 @@ public:
     std::int64_t oldest_captured_unix_ns() const noexcept;
 
     // --- the one consumer ---
+
     // The slot at `cursor`, which is moved past it; nothing when that one is not published (yet), or there is none.
-    // Pads are passed over. A slot whose header does not check out is skipped and counted in slots_bad(). A slot that is
-    // not published is never passed, however long its producer pauses. Start with cursor = released_position().
+    // Pads are passed over. A slot whose header does not check out is skipped and counted in slots_bad(). A slot that
+    // is not published is never passed, however long its producer pauses. Start with released_position().
     std::optional<SlotView> take(std::uint64_t& cursor) noexcept;
     bool payload_checks_out(const SlotView& slot, ByteView copy) const noexcept;
     // Everything below `position` is durable elsewhere: zeroes its publish words, then gives the space back.
@@ -126,11 +129,12 @@ public:
     void populate_ahead() noexcept;
     std::uint64_t slots_bad() const noexcept;
 
-    // Removes the file and syncs the directory. Only when it is drained and its final cursor is durable. The memory stays
-    // until destruction, so that a producer that comes late does no harm.
+    // Removes the file and syncs the directory. Only when it is drained and its final cursor is durable. The memory
+    // stays until destruction, so that a producer that comes late does no harm.
     Result<void> remove();
 
     // --- large letters: a file of their own beside the ring ---
+
     // Writes meta and body to `<ring id>.<number>.letter`, before reserving. Returns the slot payload that names it;
     // whoever cannot publish it removes it again. An anonymous ring keeps them in memory. Errors: full (detail
     // "outbox.bytes": the large letters that wait hold four times the ring's bytes), invalid_argument (4 GiB), io.
@@ -161,9 +165,9 @@ public:
 
     // Every slot that was published, in order of position, from `from_position` on, until `slot` returns false. Its
     // payload has been checked, and that of a large letter has been read from its file: `payload` is the letter's own
-    // meta and body, and is valid during the call. `bad` becomes the number of slots whose publish word was set and whose
-    // header, payload or file does not check out. An io error of a large letter's file is returned after all the others
-    // were handed over.
+    // meta and body, and is valid during the call. `bad` becomes the number of slots whose publish word was set and
+    // whose header, payload or file does not check out. An io error of a large letter's file is returned after all
+    // the others were handed over.
     Result<void> for_each(std::uint64_t from_position, const std::function<bool(const SlotView&)>& slot,
                           std::uint64_t& bad) const;
 
@@ -193,8 +197,8 @@ struct RingFile {
 Result<std::vector<RingFile>> list_rings(Disk& disk, const std::string& directory, std::vector<std::string>& leftovers);
 
 // Locks a dead ring and reads it. For a read-only look at a live or dead ring pass through read_ring_image instead.
-// Errors: busy (its process lives), corrupt (its header does not check out, or is that of another store, another ring or
-// a file of another length; detail = "header"), unsupported (a newer format), not_found, io.
+// Errors: busy (its process lives), corrupt (its header does not check out, or is that of another store, another ring
+// or a file of another length; detail = "header"), unsupported (a newer format), not_found, io.
 Result<DeadRing> read_dead_ring(Disk& disk, const std::string& directory, const std::string& name, Uuid store_uuid);
 
 // The same without a lock and for reading only: a live ring may be drained while it is read, so take the ring before

@@ -1,5 +1,5 @@
-// Property: a letter too large for a slot comes back through the file its slot names, in its place in the order; its file
-//   goes with its release or with its ring; damage to it costs that letter only.
+// Property: a letter too large for a slot comes back through the file its slot names, in its place in the order; its
+//   file goes with its release or with its ring; damage to it costs that letter only.
 // Method: rings on SimDisk and in anonymous memory.
 // Oracle: the letters put in.
 #include "tests/support/sim_disk.hpp"

@@ -1,7 +1,7 @@
-// Property: what a process was told is captured survives its sudden death, and so do its counters; a ring belongs to its
-//   process until that one is gone; capturing makes no system call.
-// Method: child processes on a real filesystem where the ring may be mapped: killed with SIGKILL in mid-stream, forked and
-//   left behind, confined by seccomp.
+// Property: what a process was told is captured survives its sudden death, and so do its counters; a ring belongs to
+//   its process until that one is gone; capturing makes no system call.
+// Method: child processes on a real filesystem where the ring may be mapped: killed with SIGKILL in mid-stream,
+//   forked and left behind, confined by seccomp.
 // Oracle: acknowledgements that reached the parent through a pipe.
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -55,8 +55,8 @@ void consume(Ring& ring, std::uint64_t letters) {
     ring.release(cursor);
 }
 
-// What monitoring reads, from a thread of its own. It never yields, so that it is stopped in the middle of a reading now
-// and then, for many laps.
+// What monitoring reads, from a thread of its own. It never yields, so that it is stopped in the middle of a reading
+// now and then, for many laps.
 void observe(const Ring& ring, const std::atomic<bool>& done) {
     while (!done.load(std::memory_order_acquire)) {
         const std::int64_t oldest_unix_ns = ring.oldest_captured_unix_ns();
