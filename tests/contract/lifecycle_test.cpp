@@ -230,7 +230,9 @@ TEST(LifecycleRace, of_two_doors_exactly_one_claims_each_letter) {
         for (int i = 0; i < kLetters; ++i) {
             const Result<Claim> claim = (*store)->claim("race-" + std::to_string(i), "door");
             ++(claim ? won : refused);
-            if (!claim) EXPECT_EQ(claim.error().code, ErrorCode::conflict) << claim.error().message;
+            if (!claim) {
+                EXPECT_EQ(claim.error().code, ErrorCode::conflict) << claim.error().message;
+            }
         }
     };
     std::thread one(door), two(door), three(door);

@@ -66,7 +66,9 @@ TEST(Fork, a_child_that_outlives_its_parent_neither_uses_nor_locks_the_store) {
     EXPECT_TRUE(again) << again.error().message;
     ::kill(pid, SIGKILL);
     ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
-    if (again) EXPECT_TRUE((*again)->find_by_id("one")->has_value());
+    if (again) {
+        EXPECT_TRUE((*again)->find_by_id("one")->has_value());
+    }
 }
 
 }  // namespace

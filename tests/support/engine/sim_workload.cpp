@@ -87,8 +87,9 @@ void SimWorkload::check(bool power_lost) {
         EXPECT_LE(version, history.attempted) << id;
         EXPECT_GE(version, least) << id << ": an acknowledged write was lost";
         EXPECT_NE(there->second->status, status::kReplaying) << id << " is stranded in REPLAYING";
-        if (history.settled && version == history.acked_process)
+        if (history.settled && version == history.acked_process) {
             EXPECT_EQ(there->second->status, status::kResolved) << id;
+        }
         history.acked_process = history.acked_power = version;
         history.settled = there->second->status == status::kResolved;
     }
