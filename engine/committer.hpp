@@ -68,9 +68,10 @@ public:
     bool try_turn(bool& committed);
     // Waits for the role and takes one turn. Returns how many frames it committed.
     std::size_t turn();
-    // Writes a mark when something became durable since the last one; at the end (`final`) always, with the ring's last
-    // cursor. Waits for the role. False when the log did not take it.
-    bool mark(bool final);
+    // Writes a mark: if something became durable since the last one; always; or at the end, with the ring's last cursor.
+    // Waits for the role. False when the log did not take it.
+    enum class Mark : std::uint8_t { if_due, always, final };
+    bool mark(Mark which);
     // Sends what is still in the ring to the fallback. False when a slot was reserved and never published.
     bool spill_rest();
     // Asks the drain thread for a turn.
@@ -81,8 +82,6 @@ public:
     bool has_work() const;
     // The log took the last batch that was tried.
     bool healthy() const noexcept { return healthy_.load(std::memory_order_acquire); }
-    // Tries the log again although nothing waits: an empty mark. For the probe while unhealthy.
-    void probe();
 
     std::uint64_t batches() const noexcept { return batches_.load(std::memory_order_relaxed); }
 

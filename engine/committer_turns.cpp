@@ -34,12 +34,12 @@ std::size_t Committer::turn() {
 
 // The last batch's durability is witnessed by the frame after it: on an idle store that is a mark, which also keeps
 // guarded time.
-bool Committer::mark(bool final) {
+bool Committer::mark(Mark which) {
     const std::lock_guard role(role_);
     if (log_.is_read_only()) return false;
-    if (!final && log_.last_lsn() == marked_lsn_) return true;
+    if (which == Mark::if_due && log_.last_lsn() == marked_lsn_) return true;
     std::unique_ptr<CommittedBatch> batch = fresh_batch();
-    if (final) add_cursor(*batch, true);
+    if (which == Mark::final) add_cursor(*batch, true);
     clock_.observe();
     (void)batch->frames.add(wal::FrameKind::mark, encode_mark(clock_.state()), {});  // its entry number is of no use
     if (!log_.append(batch->frames) || !log_.sync({&batch->frames})) return false;
@@ -61,14 +61,6 @@ bool Committer::spill_rest() {
         divert(*batch, closing);
     }
     return outbox_.unfinished() == 0;
-}
-
-void Committer::probe() {
-    {
-        const std::lock_guard role(role_);
-        marked_lsn_ = Lsn{};
-    }
-    (void)mark(false);  // a probe that fails is the answer
 }
 
 void Committer::wake() {

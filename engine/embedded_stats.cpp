@@ -5,8 +5,15 @@
 
 #include "engine/embedded_store.hpp"
 #include "engine/store_info.hpp"
+#include "engine/verify.hpp"
 
 namespace holdfast::engine {
+
+namespace {
+
+constexpr std::chrono::seconds kVerifyFlushMax{60};
+
+}  // namespace
 
 // Letters move from offered to their ends while this is read. Ends are read first and what was offered last, so that
 // whatever is on its way shows as in flight: the equation holds at every instant.
@@ -50,6 +57,20 @@ Result<StoreInfo> EmbeddedStore::info() {
     if (!page.letters.empty()) info.oldest_letter_at = page.letters.front().created_at;
     info.applied_lsn = engine.applier().applied_lsn();
     return info;
+}
+
+// The index is compared at the LSN that its snapshot has applied; what is logged meanwhile is not looked at.
+Result<VerifyReport> EmbeddedStore::verify() {
+    HOLDFAST_TRY(gate());
+    Engine& engine = *engine_;
+    HOLDFAST_TRY(engine.flush(kVerifyFlushMax));
+    HOLDFAST_TRY_ASSIGN(const std::unique_ptr<index::ReadView> snapshot, engine.index().read());
+    VerifyInput input;
+    input.store_uuid = engine.uuid();
+    input.last_lsn = engine.log().durable_lsn();
+    input.segments = engine.log().segments();
+    input.index = snapshot.get();
+    return verify_store(*engine.environment().disk, engine.layout().wal, std::move(input));
 }
 
 }  // namespace holdfast::engine

@@ -115,6 +115,7 @@ private:
     void apply_loop();
     void housekeeping_loop();
     void stop_threads();
+    void end();
 
     const Options options_;
     const Environment environment_;

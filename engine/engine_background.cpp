@@ -42,7 +42,7 @@ void Engine::drain_loop() {
             continue;
         }
         const auto idle = now - worked_at;
-        if (idle >= kMarkAfterIdle) (void)committer_->mark(false);  // tried again at the next pause
+        if (idle >= kMarkAfterIdle) (void)committer_->mark(Committer::Mark::if_due);  // tried again at the next pause
         committer_->sleep(idle < kBusyFor ? kBusyPause : kIdlePause);
     }
 }
@@ -81,7 +81,7 @@ void Engine::housekeep() {
         events_.say(Event::Kind::drop_rate_breach,
                     "more than 1 % of the captures of the last minute went to the fallback or were dropped");
     }
-    if (!committer_->healthy() && !log_->is_read_only()) committer_->probe();
+    if (!committer_->healthy() && !log_->is_read_only()) (void)committer_->mark(Committer::Mark::always);  // whether it is healthy is the answer
     take_in_spills();
     applier_->run([this](const Result<index::WriteView*>&) { applier_->sweep_leases(false); });
 }
@@ -118,28 +118,30 @@ Result<void> Engine::close(std::chrono::nanoseconds patience) {
     }
     stop_threads();
     const bool drained = outbox_->unfinished() == 0 || committer_->spill_rest();
-    const bool witnessed = committer_->mark(true);
+    const bool witnessed = committer_->mark(Committer::Mark::final);
     while (applier_->step()) {
     }
     applier_->commit_if_due(true);
-    outbox_->progress().close();
-    applier_->close();
-    if (drained && witnessed) {
-        fork_guard_.forget(outbox_->ring().lock_descriptor());
-        HOLDFAST_TRY(outbox_->ring().remove());
-    }
+    end();
+    Result<void> removed;
+    if (drained && witnessed) removed = outbox_->ring().remove();
     fork_guard_.forget(lock_->descriptor());
     lock_.reset();
+    return removed;
+}
+
+// Nobody is answered any more, and the index's files are let go of. The ring stays mapped: a late capture counts there.
+void Engine::end() {
+    outbox_->progress().close();
+    applier_->close();
     index_.reset();
-    return {};
 }
 
 Engine::~Engine() {
     if (!committer_) return;  // open failed half-way: no thread was started
     closed_.store(true, std::memory_order_seq_cst);
     stop_threads();
-    outbox_->progress().close();
-    applier_->close();
+    if (index_) end();
     fork_guard_.forget(outbox_->ring().lock_descriptor());
     if (lock_) fork_guard_.forget(lock_->descriptor());
 }

@@ -15,10 +15,11 @@ constexpr std::size_t kChunkLetters = 1024;
 
 // A dead ring's last word: everything offered is accounted for, the difference is lost. After a power cut the counters
 // in its header can be older than its slots: offered is then what is known of.
-void close_account(index::SourceRow& row, const wal::RingCounters& counters, std::uint64_t bad_slots) {
+void close_account(index::SourceRow& row, const wal::RingCounters& counters, std::uint64_t spilled_waiting,
+                   std::uint64_t bad_slots) {
     row.rejected = counters.rejected;
     row.dropped = counters.dropped;
-    row.spilled = std::max(row.spilled, counters.spilled);
+    row.spilled = std::max({row.spilled, counters.spilled, spilled_waiting});
     const std::uint64_t known = row.logged + row.rejected + row.dropped + row.spilled + row.lost;
     row.offered = std::max(counters.offered, known + bad_slots);
     row.lost += row.offered - known;
@@ -90,7 +91,7 @@ Result<void> Engine::drain_dead_ring(const std::string& name,
     };
     HOLDFAST_TRY(read->for_each(row.position, take, bad));
     HOLDFAST_TRY(std::move(failed));
-    close_account(row, read->counters(), bad);
+    close_account(row, read->counters(), origins == spilled.end() ? 0 : origins->second.size(), bad);
     Bytes entry;
     append_cursor_entry(row, entry);
     (void)batch.add(wal::FrameKind::cursor, entry, {});  // its entry number is of no use

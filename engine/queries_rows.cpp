@@ -230,3 +230,12 @@ bool matches_letter(const Selector& selector, const Letter& letter) noexcept {
 }
 
 }  // namespace holdfast::engine
+
+namespace holdfast {
+
+bool Selector::empty() const noexcept {
+    return ids.empty() && !stream && !domain && !failure_type && !status && !failure_class && !since && !until &&
+           !transaction_id && !correlation_id && !idempotency_key && !tag && !text;
+}
+
+}  // namespace holdfast
