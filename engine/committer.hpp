@@ -68,8 +68,8 @@ public:
     bool try_turn(bool& committed);
     // Waits for the role and takes one turn. Returns how many frames it committed.
     std::size_t turn();
-    // Writes a mark: if something became durable since the last one; always; or at the end, with the ring's last cursor.
-    // Waits for the role. False when the log did not take it.
+    // Writes a mark: if something became durable since the last one; always; or at the end, with the ring's last
+    // cursor. Waits for the role. False when the log did not take it.
     enum class Mark : std::uint8_t { if_due, always, final };
     bool mark(Mark which);
     // Sends what is still in the ring to the fallback. False when a slot was reserved and never published.

@@ -81,7 +81,8 @@ void Engine::housekeep() {
         events_.say(Event::Kind::drop_rate_breach,
                     "more than 1 % of the captures of the last minute went to the fallback or were dropped");
     }
-    if (!committer_->healthy() && !log_->is_read_only()) (void)committer_->mark(Committer::Mark::always);  // whether it is healthy is the answer
+    if (!committer_->healthy() && !log_->is_read_only())
+        (void)committer_->mark(Committer::Mark::always);  // whether it is healthy is the answer
     take_in_spills();
     applier_->run([this](const Result<index::WriteView*>&) { applier_->sweep_leases(false); });
 }

@@ -150,8 +150,8 @@ Result<void> Engine::shed(const Letter& letter, const Encoded& encoded, Durabili
     encode_into(letter, encoded.filled, options_.replay.history_entries, encoded.sizes, bytes);
     const ByteView whole(bytes);
     const FallbackTier tier =
-        fallback_->take(whole.first(encoded.sizes.meta_bytes), whole.subspan(encoded.sizes.meta_bytes), {outbox_->ring().id(), 0},
-                        durability == Durability::power, reason);
+        fallback_->take(whole.first(encoded.sizes.meta_bytes), whole.subspan(encoded.sizes.meta_bytes),
+                        {outbox_->ring().id(), 0}, durability == Durability::power, reason);
     if (tier == FallbackTier::spilled) {
         outbox_->ring().count_spilled();
     } else {

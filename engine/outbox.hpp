@@ -68,7 +68,7 @@ private:
     const std::unique_ptr<wal::Ring> ring_;
     const RingPromise promise_;
     wal::Progress progress_;
-    Drain drain_;                          // confined to whoever holds the committer's role
+    Drain drain_;                             // confined to whoever holds the committer's role
     std::atomic<std::uint64_t> taken_{0};     // letters taken into a batch, whatever became of them
     std::atomic<std::uint64_t> released_{0};  // of those, the ones whose space was given back
     std::atomic<std::uint64_t> lost_{0};

@@ -38,8 +38,8 @@ Result<StateRecord> decode_state(ByteView meta);
 // Appends one attempt, keeping the first and the latest `entries_each_end` and counting the rest (SPEC L9).
 void append_attempt(StateRecord& state, Attempt attempt, std::uint32_t entries_each_end);
 
-// Puts the state over the letter as captured: status, replay state, history, updated_at. The state's unknown fields stay
-// with the state: their tags mean something else in a letter.
+// Puts the state over the letter as captured: status, replay state, history, updated_at. The state's unknown fields
+// stay with the state: their tags mean something else in a letter.
 void apply_state(const StateRecord& state, Letter& letter);
 
 }  // namespace holdfast::engine

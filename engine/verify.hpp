@@ -18,9 +18,9 @@ struct VerifyInput {
     Lsn last_lsn;                            // frames above it are not looked at: their owner is at work on them
     std::vector<wal::DamagedRange> damaged;  // known beforehand
     std::uint64_t torn_tails = 0;
-    // A snapshot of the index, taken before the segments were listed. Null: there is none, which is no fault, since it is
-    // a cache. It is walked in a forked child, and the caller only keeps it alive: its pages carry no checksum, and a
-    // flipped bit can crash whoever reads them.
+    // A snapshot of the index, taken before the segments were listed. Null: there is none, which is no fault, since
+    // it is a cache. It is walked in a forked child, and the caller only keeps it alive: its pages carry no checksum,
+    // and a flipped bit can crash whoever reads them.
     index::ReadView* index = nullptr;
     std::string index_fault;  // why there is none, when it is the index's own fault
 };

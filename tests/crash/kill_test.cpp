@@ -39,7 +39,7 @@ Letter numbered(int round, int number, std::size_t bytes) {
     letter.id = std::to_string(round) + "-" + std::to_string(number);
     letter.stream = "stream-" + std::to_string(number % 3);
     letter.failure_type = "killed";
-    letter.document = Blob{"", letter.id + std::string(bytes, '#')};
+    letter.document = Blob{"", letter.id + '#' + std::string(bytes, '#')};
     return letter;
 }
 
@@ -146,7 +146,8 @@ TEST(Kill, two_hundred_kills_lose_and_double_no_acknowledged_letter) {
     for (int round = 0; round < rounds_wanted(); ++round) {
         killer.round(path, round);
         ASSERT_FALSE(HasFatalFailure()) << "round " << round;
-        if (round % 10 != 9 && round + 1 != rounds_wanted()) continue;  // the other rounds recover on top of each other's remains
+        if (round % 10 != 9 && round + 1 != rounds_wanted())
+            continue;  // the other rounds recover on top of each other's remains
         Result<std::unique_ptr<Store>> store = Store::open(path, small_options());
         ASSERT_TRUE(store) << store.error().message;
         const std::set<std::string> found = recovered(**store);

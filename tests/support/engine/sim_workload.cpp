@@ -7,6 +7,7 @@ namespace holdfast::testing {
 void SimWorkload::save(const std::string& id) { write(id, true, true); }
 
 void SimWorkload::write(const std::string& id, bool power, bool is_save) {
+    if (sim_.disk.power_is_off()) return;  // the process that would have asked is gone
     IdHistory& history = known_[id];
     Letter letter = make_letter(id, random_() % 2 == 0 ? "payments" : "orders");
     letter.document = Blob{"", std::to_string(++history.attempted) + std::string(random_() % 2000, '.')};
@@ -36,6 +37,7 @@ void SimWorkload::resolve(const std::string& id) {
 }
 
 void SimWorkload::step() {
+    if (sim_.disk.power_is_off()) return;
     const std::string id = random_id();
     switch (random_() % 12) {
         case 0:
