@@ -342,13 +342,16 @@ void OverlayView::take_out(const LetterRow& row) {
 void OverlayView::count(const LetterRow& row, std::int64_t sign) {
     counters_[counter_of(row)] += sign;
     statuses_[row.status] += sign;
-    SegmentChange& letter = segments_[row.letter.segment_id];
-    letter.letters += sign;
-    letter.letter_bytes += sign * std::int64_t{row.letter.frame_bytes};
-    if (row.state.segment_id == 0) return;
-    SegmentChange& state = segments_[row.state.segment_id];
-    state.states += sign;
-    state.state_bytes += sign * std::int64_t{row.state.frame_bytes};
+    if (row.letter.segment_id != 0) {
+        SegmentChange& use = segments_[row.letter.segment_id];
+        use.letters += sign;
+        use.letter_bytes += sign * std::int64_t{row.letter.frame_bytes};
+    }
+    if (row.state.segment_id != 0) {
+        SegmentChange& use = segments_[row.state.segment_id];
+        use.states += sign;
+        use.state_bytes += sign * std::int64_t{row.state.frame_bytes};
+    }
 }
 
 }  // namespace
