@@ -56,7 +56,7 @@ Result<Expected> walk_letters(Tree& tree, const Problem& problem) {
             continue;
         }
         expected.add(*row);
-        const auto by_id = tree.find(row->id);
+        const auto by_id = tree.find(IdForm(row->id));
         if (!by_id) {
             problem(by_id.error().message);
         } else if (!*by_id || (*by_id)->birth_lsn != birth) {

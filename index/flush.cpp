@@ -1,6 +1,7 @@
 #include "index/flush.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::index {
 namespace {
@@ -20,6 +21,13 @@ std::optional<std::uint64_t> add(std::uint64_t number, std::int64_t delta) noexc
 }
 
 }  // namespace
+
+Result<void> Flusher::begin(Tree& tree) {
+    dirty_pages_ = 0;
+    HOLDFAST_TRY_ASSIGN(const auto last, tree.last_uuid());
+    uuid_max_ = last.value_or(IdKey{});
+    return {};
+}
 
 Result<void> Flusher::flush(Tree& tree, const Pending& pending, const Head& head) {
     collect(pending.rows);
@@ -63,15 +71,46 @@ void Flusher::collect(const PendingRows& rows) {
     sort_unless_sorted(row_ops_, [](const RowOp& a, const RowOp& b) { return a.birth < b.birth; });
     // Of one id's rows, the one that comes stands before the ones that go.
     sort_unless_sorted(id_ops_, [](const IdOp& a, const IdOp& b) {
-        if (a.key.bytes != b.key.bytes) return a.key.bytes < b.key.bytes;
+        if (a.key != b.key) return a.key < b.key;
         return a.put && !b.put;
     });
-    for (auto& ops : entry_ops_) {
-        sort_unless_sorted(ops, [](const EntryOp& a, const EntryOp& b) {
-            if (a.facet != b.facet) return a.facet < b.facet;
-            return a.entry < b.entry;
-        });
+    for (auto& ops : entry_ops_) sort_entries(ops);
+}
+
+// By facet, then in the order of entries. Letters come in the order of their entries, mostly, and with few facets:
+// those are dealt out to their facets, in which nothing is left to sort.
+void Flusher::sort_entries(std::vector<EntryOp>& ops) {
+    const auto by_entry = [](const EntryOp& a, const EntryOp& b) { return a.entry < b.entry; };
+    const auto by_facet = [&](const EntryOp& a, const EntryOp& b) {
+        return a.facet != b.facet ? a.facet < b.facet : by_entry(a, b);
+    };
+    struct Facet {
+        NameId facet;
+        std::size_t end;  // first how many ops it has, then where its next op goes
+    };
+    constexpr std::size_t kFacetsMax = 32;
+    std::array<Facet, kFacetsMax> facets;
+    std::size_t count = 0;
+    const auto slot = [&](NameId facet) {
+        std::size_t i = 0;
+        while (i < count && facets[i].facet != facet) ++i;
+        return i;
+    };
+    if (!std::is_sorted(ops.begin(), ops.end(), by_entry)) return std::sort(ops.begin(), ops.end(), by_facet);
+    for (const EntryOp& op : ops) {
+        const std::size_t i = slot(op.facet);
+        if (i == kFacetsMax) return std::sort(ops.begin(), ops.end(), by_facet);
+        if (i == count) facets[count++] = {op.facet, 0};
+        ++facets[i].end;
     }
+    if (count <= 1) return;
+    std::sort(facets.begin(), facets.begin() + static_cast<std::ptrdiff_t>(count),
+              [](const Facet& a, const Facet& b) { return a.facet < b.facet; });
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < count; ++i) start += std::exchange(facets[i].end, start);
+    sorted_.resize(ops.size());
+    for (const EntryOp& op : ops) sorted_[facets[slot(op.facet)].end++] = op;
+    ops.swap(sorted_);
 }
 
 Result<void> Flusher::flush_names(Tree& tree, const Pending& pending) {

@@ -17,9 +17,11 @@ public:
 
     Result<void> flush(Tree& tree, const Pending& pending, const Head& head);
 
-    // A guess at the pages that the transaction has made dirty, for whoever decides when to commit. `begin` starts
-    // over.
-    void begin() noexcept { dirty_pages_ = 0; }
+    // For a transaction that was just begun on this tree.
+    Result<void> begin(Tree& tree);
+    // As PendingRows has it, of the tree.
+    bool is_above_all_uuids(const IdKey& key) const noexcept { return key.is_uuid && uuid_max_ < key; }
+    // A guess at the pages that the transaction has made dirty, for whoever decides when to commit.
     std::uint64_t dirty_pages() const noexcept { return dirty_pages_; }
 
 private:
@@ -40,6 +42,7 @@ private:
     };
 
     void collect(const PendingRows& rows);
+    void sort_entries(std::vector<EntryOp>& ops);
     Result<void> flush_names(Tree& tree, const Pending& pending);
     Result<void> flush_ids(Tree& tree, const PendingRows& rows);
     Result<void> flush_uuids(Tree& tree, std::size_t first, std::size_t end);
@@ -56,10 +59,12 @@ private:
 
     const Hashing& hashing_;
     std::uint64_t dirty_pages_ = 0;
+    IdKey uuid_max_;
     // Kept for their memory.
     std::vector<RowOp> row_ops_;
     std::vector<IdOp> id_ops_;
     std::array<std::vector<EntryOp>, kTableCount> entry_ops_;
+    std::vector<EntryOp> sorted_;
     Bytes entries_;
 };
 

@@ -26,8 +26,7 @@ Result<std::string> id_of_birth(Tree& tree, const PendingRows& rows, Lsn birth) 
 }  // namespace
 
 Result<void> Flusher::flush_ids(Tree& tree, const PendingRows& rows) {
-    const auto first_uuid =
-        std::find_if(id_ops_.begin(), id_ops_.end(), [](const IdOp& op) { return !op.key.is_hash; });
+    const auto first_uuid = std::find_if(id_ops_.begin(), id_ops_.end(), [](const IdOp& op) { return op.key.is_uuid; });
     for (auto op = id_ops_.begin(); op != first_uuid; ++op) {
         HOLDFAST_TRY(op->put ? put_hash(tree, rows, *op) : erase_hash(tree, rows, *op));
     }
@@ -37,43 +36,38 @@ Result<void> Flusher::flush_ids(Tree& tree, const PendingRows& rows) {
 // A key here is an id, and of one id at most one row comes and one goes, in this order.
 Result<void> Flusher::flush_uuids(Tree& tree, std::size_t first, std::size_t end) {
     if (first == end) return {};
-    const auto same_key = [&](std::size_t a, std::size_t b) { return id_ops_[a].key.bytes == id_ops_[b].key.bytes; };
+    const auto same_key = [&](std::size_t a, std::size_t b) { return id_ops_[a].key == id_ops_[b].key; };
     HOLDFAST_TRY_ASSIGN(const DatabaseSize size, tree.transaction().size(Db::ids));
     std::uint64_t appended_bytes = 0, touched = 0;
     for (std::size_t i = first; i < end; ++i) {
         if (id_ops_[i].put || (i != first && same_key(i - 1, i))) continue;
-        HOLDFAST_TRY_ASSIGN(const bool erased, tree.transaction().erase(Db::ids, id_ops_[i].key.bytes.view()));
+        HOLDFAST_TRY_ASSIGN(const bool erased, tree.transaction().erase(Db::ids, id_ops_[i].key.bytes().view()));
         if (!erased)
             return tree.corrupt("the id of letter LSN " + std::to_string(id_ops_[i].birth.value) + " is missing");
         ++touched;
     }
     HOLDFAST_TRY_ASSIGN(Cursor cursor, Cursor::open(tree.transaction(), Db::ids));
-    HOLDFAST_TRY_ASSIGN(const bool any, cursor.last());
-    SmallBytes<kIdKeyBytesMax> last;
-    if (any) {
-        if (cursor.key().size() > kIdKeyBytesMax) return tree.corrupt("a key of ids is too long");
-        last.append(cursor.key());
-    }
     for (std::size_t i = first; i < end; ++i) {
         const IdOp& op = id_ops_[i];
         if (!op.put) continue;
         const bool replaces = i + 1 != end && same_key(i, i + 1);
+        const auto key = op.key.bytes();
         const auto value = birth_value(op.birth);
-        if (!replaces && last < op.key.bytes) {
-            HOLDFAST_TRY(cursor.append(op.key.bytes.view(), value.view()));
-            last = op.key.bytes;
-            appended_bytes += op.key.bytes.view().size() + value.view().size();
+        if (!replaces && is_above_all_uuids(op.key)) {
+            HOLDFAST_TRY(cursor.append(key.view(), value.view()));
+            uuid_max_ = op.key;
+            appended_bytes += key.view().size() + value.view().size();
             continue;
         }
         ++touched;
         if (replaces) {
-            HOLDFAST_TRY_ASSIGN(const bool found, cursor.find(op.key.bytes.view()));
+            HOLDFAST_TRY_ASSIGN(const bool found, cursor.find(key.view()));
             if (!found)
                 return tree.corrupt("the id of letter LSN " + std::to_string(id_ops_[i + 1].birth.value) +
                                     " is missing");
-            HOLDFAST_TRY(cursor.put(op.key.bytes.view(), value.view()));
+            HOLDFAST_TRY(cursor.put(key.view(), value.view()));
         } else {
-            HOLDFAST_TRY_ASSIGN(const bool inserted, cursor.insert(op.key.bytes.view(), value.view()));
+            HOLDFAST_TRY_ASSIGN(const bool inserted, cursor.insert(key.view(), value.view()));
             if (!inserted) return tree.corrupt("the id of letter LSN " + std::to_string(op.birth.value) + " is taken");
         }
     }
@@ -85,7 +79,7 @@ Result<void> Flusher::flush_uuids(Tree& tree, std::size_t first, std::size_t end
 Result<void> Flusher::put_hash(Tree& tree, const PendingRows& rows, const IdOp& op) {
     const std::string id = IdForm::of_row(rows.value(rows.row(op.position))).text();
     for (std::size_t ordinal = 0; ordinal < kOrdinalsMax; ++ordinal) {
-        const auto key = op.key.with_ordinal(ordinal);
+        const auto key = op.key.bytes(ordinal);
         HOLDFAST_TRY_ASSIGN(const auto birth, tree.birth_at(key.view()));
         if (birth) {
             HOLDFAST_TRY_ASSIGN(const std::string other, id_of_birth(tree, rows, *birth));
@@ -107,7 +101,7 @@ Result<void> Flusher::erase_hash(Tree& tree, const PendingRows& rows, const IdOp
     std::optional<Lsn> last_birth;
     std::size_t count = 0;
     for (; count < kOrdinalsMax; ++count) {
-        HOLDFAST_TRY_ASSIGN(const auto birth, tree.birth_at(op.key.with_ordinal(count).view()));
+        HOLDFAST_TRY_ASSIGN(const auto birth, tree.birth_at(op.key.bytes(count).view()));
         if (!birth) break;
         last_birth = *birth;
         if (here) continue;  // only the last one is wanted now
@@ -121,10 +115,9 @@ Result<void> Flusher::erase_hash(Tree& tree, const PendingRows& rows, const IdOp
     if (!here) return tree.corrupt("the id of letter LSN " + std::to_string(op.birth.value) + " is missing");
     ++dirty_pages_;
     if (*here + 1 != count) {
-        HOLDFAST_TRY(
-            tree.transaction().put(Db::ids, op.key.with_ordinal(*here).view(), birth_value(*last_birth).view()));
+        HOLDFAST_TRY(tree.transaction().put(Db::ids, op.key.bytes(*here).view(), birth_value(*last_birth).view()));
     }
-    HOLDFAST_TRY_ASSIGN(const bool erased, tree.transaction().erase(Db::ids, op.key.with_ordinal(count - 1).view()));
+    HOLDFAST_TRY_ASSIGN(const bool erased, tree.transaction().erase(Db::ids, op.key.bytes(count - 1).view()));
     if (!erased) return tree.corrupt("a row of ids vanished");
     return {};
 }

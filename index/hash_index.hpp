@@ -1,13 +1,11 @@
-// Finds positions in a vector by a hash of what lies there. Flat, no allocation per entry; nothing is ever taken out of
-// it but everything.
+// Finds positions in a vector by a hash of what lies there; its low bits say where to look first, so they are to be
+// well spread. Flat, no allocation per entry; nothing is ever taken out of it but everything.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
-
-#include "wal/base/mix.hpp"
 
 namespace holdfast::index {
 
@@ -56,8 +54,7 @@ private:
     };
     static constexpr std::size_t kSlotsMin = 64;
 
-    // Mixed, since some callers hash a number with itself.
-    std::size_t start(std::uint64_t hash) const noexcept { return mix_u64(hash) & (slots_.size() - 1); }
+    std::size_t start(std::uint64_t hash) const noexcept { return hash & (slots_.size() - 1); }
 
     void widen() {
         std::vector<Slot> old(std::max(kSlotsMin, slots_.size() * 2));

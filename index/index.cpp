@@ -44,7 +44,7 @@ public:
 
     Result<WriteView*> write() override {
         if (!writer_) return read_only();
-        HOLDFAST_TRY(writer_->begin());
+        HOLDFAST_TRY(writer_->begin_or_flush());
         return writer_.get();
     }
 

@@ -133,7 +133,7 @@ public:
     virtual std::uint64_t bytes_on_disk() = 0;
 
     // The applier's: write, commit and abort are called on one thread. One at a time; commit and abort end it.
-    virtual Result<WriteView*> write() = 0;  // begins, or goes on with, the write transaction
+    virtual Result<WriteView*> write() = 0;  // begins, or goes on with, the write transaction; may flush
     // Flushes and commits; map growth happens in here, unseen. After an error (io: the disk is full) everything since
     // the last commit is still in memory: commit again when there is space, or abort. After `corrupt`, or io that was
     // not a lack of space, nothing helps but start_over.

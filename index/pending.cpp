@@ -2,16 +2,26 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+
 #include "wal/base/assert.hpp"
+#include "wal/base/mix.hpp"
 
 namespace holdfast::index {
+namespace {
+
+// Eight births in a row lie side by side: letters come in their order.
+std::uint64_t birth_hash(Lsn birth) noexcept { return mix_u64(birth.value >> 3) << 3 | (birth.value & 7); }
+
+}  // namespace
 
 std::uint32_t PendingRows::find_id(const IdForm& id) const {
     return by_id_.find(id.hash(), [&](std::uint32_t at) { return IdForm::of_row(value(rows_[at])) == id; });
 }
 
 std::uint32_t PendingRows::find_birth(Lsn birth) const {
-    return by_birth_.find(birth.value, [&](std::uint32_t at) { return rows_[at].birth == birth; });
+    if (birth > birth_max_) return kNone;  // as is every new letter
+    return by_birth_.find(birth_hash(birth), [&](std::uint32_t at) { return rows_[at].birth == birth; });
 }
 
 std::uint32_t PendingRows::touch(Lsn birth, const LetterRow* before) {
@@ -20,8 +30,9 @@ std::uint32_t PendingRows::touch(Lsn birth, const LetterRow* before) {
         position = static_cast<std::uint32_t>(rows_.size());
         Row& row = rows_.emplace_back();
         row.birth = birth;
+        birth_max_ = std::max(birth_max_, birth);
         if (before != nullptr) set_filing_in_tree(position, Filing::of(*before));
-        by_birth_.set(birth.value, position, [](std::uint32_t) { return false; });
+        by_birth_.set(birth_hash(birth), position, [](std::uint32_t) { return false; });
     } else if (!rows_[position].unflushed) {
         // The last flush left the tree with the row as it is here.
         rows_[position].filing_in_tree = kNone;
@@ -37,14 +48,15 @@ std::uint32_t PendingRows::touch(Lsn birth, const LetterRow* before) {
 void PendingRows::store(std::uint32_t position, const LetterRow& row) {
     Row& to = rows_[position];
     std::array<std::byte, kRowBytesMax> value;
-    const std::size_t value_bytes = encode_row(row, value);
+    const IdForm id(row.id);
+    const std::size_t value_bytes = encode_row(row, id, value);
     if (to.value_bytes != value_bytes) {  // 0 until the first time: a version's id never changes
         to.value_at = arena_.size();
         to.value_bytes = static_cast<std::uint32_t>(value_bytes);
         arena_.resize(arena_.size() + value_bytes);
     }
     std::memcpy(arena_.data() + to.value_at, value.data(), value_bytes);
-    const IdForm id(row.id);
+    if (id.is_uuid()) uuid_max_ = std::max(uuid_max_, uuid_key(id));
     by_id_.set(id.hash(), position, [&](std::uint32_t at) { return IdForm::of_row(this->value(rows_[at])) == id; });
 }
 
@@ -86,6 +98,8 @@ void PendingRows::set_filing_in_tree(std::uint32_t position, const Filing& filin
 
 void PendingRows::clear() {
     rows_.clear();
+    birth_max_ = Lsn{};
+    uuid_max_ = IdKey{};
     arena_.clear();
     filings_.clear();
     unflushed_.clear();
@@ -125,12 +139,12 @@ void Pending::count(const LetterRow& row, std::int64_t sign) {
     const CounterKeyBytes key_bytes = counter_key(key);
     counters.of(key, XXH3_64bits(key_bytes.view().data(), key_bytes.view().size()))[0] += sign;
     if (row.letter.segment_id != 0) {
-        auto& use = segments.of(row.letter.segment_id, row.letter.segment_id);
+        auto& use = segments.of(row.letter.segment_id, mix_u64(row.letter.segment_id));
         use[0] += sign;
         use[2] += sign * std::int64_t{row.letter.frame_bytes};
     }
     if (row.state.segment_id != 0) {
-        auto& use = segments.of(row.state.segment_id, row.state.segment_id);
+        auto& use = segments.of(row.state.segment_id, mix_u64(row.state.segment_id));
         use[1] += sign;
         use[3] += sign * std::int64_t{row.state.frame_bytes};
     }

@@ -37,6 +37,8 @@ public:
     // The latest row of an id, or of a birth. It may be an erased one: then there is none, whatever the tree says.
     std::uint32_t find_id(const IdForm& id) const;
     std::uint32_t find_birth(Lsn birth) const;
+    // True when there is no such UUID here, nor one above it: so it is for most that come.
+    bool is_above_all_uuids(const IdKey& key) const noexcept { return key.is_uuid && uuid_max_ < key; }
 
     // `before`: the row of that birth as it was until now; null if there was none. Where one row takes the id of
     // another, the other is erased first: the later call says which of them find_id gives.
@@ -61,6 +63,8 @@ private:
     void store(std::uint32_t position, const LetterRow& row);
 
     std::vector<Row> rows_;
+    Lsn birth_max_;
+    IdKey uuid_max_;               // not a UUID, and so below all, when there is none
     Bytes arena_;                  // encoded rows
     std::vector<Filing> filings_;  // of unflushed rows, as the tree has them
     std::vector<std::uint32_t> unflushed_;

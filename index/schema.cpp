@@ -39,8 +39,8 @@ std::int64_t from_ordered(std::uint64_t key) noexcept {
 
 BirthKey birth_key(Lsn birth) noexcept { return number_key(birth.value); }
 
-std::size_t encode_row(const LetterRow& row, MutableByteView to) noexcept {
-    HOLDFAST_ASSERT(row.id.size() <= kLetterIdBytesMax && to.size() >= kRowBytesMax);
+std::size_t encode_row(const LetterRow& row, const IdForm& id, MutableByteView to) noexcept {
+    HOLDFAST_ASSERT(id.bytes().size() <= kLetterIdBytesMax && to.size() >= kRowBytesMax);
     store_le(to, 8, row.state_lsn.value);
     store_location(to, 16, row.letter);
     store_location(to, 32, row.state);
@@ -61,7 +61,6 @@ std::size_t encode_row(const LetterRow& row, MutableByteView to) noexcept {
     if (row.synthetic) flags |= kFlagSynthetic;
     if (row.given_back) flags |= kFlagGivenBack;
     if (row.parked_cut) flags |= kFlagParkedCut;
-    const IdForm id(row.id);
     if (id.is_uuid()) flags |= kRowFlagUuid;
     std::memcpy(to.data() + kRowFixedBytes, id.bytes().data(), id.bytes().size());
     store_le(to, kRowFlagsAt, static_cast<std::uint8_t>(flags));
@@ -111,10 +110,8 @@ EntryKey entry_key(Table table, NameId facet) noexcept {
 }
 
 void encode_entry(const ScanKey& entry, MutableByteView to) noexcept {
-    SmallBytes<kEntryBytes> value;
-    value.append_be(ordered(entry.time));
-    value.append_be(entry.birth_lsn);
-    std::memcpy(to.data(), value.view().data(), kEntryBytes);
+    store_le(to, 0, big_endian(ordered(entry.time)));
+    store_le(to, 8, big_endian(entry.birth_lsn));
 }
 
 std::optional<ScanKey> decode_entry(ByteView value) noexcept {

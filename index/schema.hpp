@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <holdfast/bytes.hpp>
 #include <holdfast/ids.hpp>
@@ -19,6 +20,20 @@ namespace holdfast::index {
 
 inline constexpr std::uint32_t kSchemaVersion = 1;
 
+// Integers as keys hold them. The caller has checked that they lie within the bytes.
+template <typename T>
+constexpr T big_endian(T value) noexcept {
+    static_assert(std::is_unsigned_v<T>);
+    if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
+    if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
+    static_assert(sizeof(T) == 8 || sizeof(T) == 4 || sizeof(T) == 1);
+    return value;
+}
+template <typename T>
+T load_be(ByteView from, std::size_t offset) noexcept {
+    return big_endian(load_le<T>(from, offset));
+}
+
 // A short key or value, built in place.
 template <std::size_t Capacity>
 class SmallBytes {
@@ -27,7 +42,7 @@ public:
 
     template <typename T>
     void append_be(T value) noexcept {
-        for (std::size_t i = sizeof(T); i-- > 0;) bytes_[size_++] = static_cast<std::byte>(value >> (8 * i));
+        append_le(big_endian(value));
     }
     template <typename T>
     void append_le(T value) noexcept {
@@ -51,15 +66,6 @@ private:
     std::size_t size_ = 0;
 };
 
-// The integer at `offset`, as keys hold it. The caller has checked that it lies within `from`.
-template <typename T>
-T load_be(ByteView from, std::size_t offset) noexcept {
-    T value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-        value = static_cast<T>(value << 8 | std::to_integer<T>(from[offset + i]));
-    return value;
-}
-
 // ---- letters
 
 inline constexpr std::size_t kRowFixedBytes = 124;
@@ -69,24 +75,6 @@ inline constexpr std::size_t kRowBytesMax = kRowFixedBytes + kLetterIdBytesMax;
 
 using BirthKey = SmallBytes<8>;
 BirthKey birth_key(Lsn birth) noexcept;
-
-// Writes the row's value and returns its length. `to` holds kRowBytesMax; the id has at most kLetterIdBytesMax bytes.
-std::size_t encode_row(const LetterRow& row, MutableByteView to) noexcept;
-// Nothing when the value does not check out under this birth.
-std::optional<LetterRow> decode_row(Lsn birth, ByteView value);
-
-// ---- ids, names
-
-// How ids and names are hashed. The mask is all ones but in tests, which make hashes collide.
-struct Hashing {
-    std::uint64_t seed = 0;
-    std::uint64_t mask = std::numeric_limits<std::uint64_t>::max();
-
-    static Hashing of_store(const Uuid& store_uuid) noexcept;
-};
-
-inline constexpr std::size_t kIdKeyBytesMax = 18;
-inline constexpr std::size_t kOrdinalsMax = 256;
 
 // An id as rows hold it: a canonical UUID as its 16 bytes, any other as it is.
 class IdForm {
@@ -111,14 +99,36 @@ private:
     bool is_uuid_ = false;
 };
 
-// The key of an id, with the ordinal 0 where it has one.
-struct IdKey {
-    SmallBytes<kIdKeyBytesMax> bytes;
-    bool is_hash = false;
+// Writes the row's value and returns its length. `to` holds kRowBytesMax; `id` is the row's, with at most
+// kLetterIdBytesMax bytes.
+std::size_t encode_row(const LetterRow& row, const IdForm& id, MutableByteView to) noexcept;
+// Nothing when the value does not check out under this birth.
+std::optional<LetterRow> decode_row(Lsn birth, ByteView value);
 
-    SmallBytes<kIdKeyBytesMax> with_ordinal(std::size_t ordinal) const noexcept;  // of a hash; ordinal < kOrdinalsMax
+// ---- ids, names
+
+// How ids and names are hashed. The mask is all ones but in tests, which make hashes collide.
+struct Hashing {
+    std::uint64_t seed = 0;
+    std::uint64_t mask = std::numeric_limits<std::uint64_t>::max();
+
+    static Hashing of_store(const Uuid& store_uuid) noexcept;
 };
+
+inline constexpr std::size_t kIdKeyBytesMax = 18;
+inline constexpr std::size_t kOrdinalsMax = 256;
+
+// The key of an id, but for its ordinal. In the order of the table.
+struct IdKey {
+    bool is_uuid = false;
+    std::uint64_t high = 0, low = 0;  // the UUID or the hash
+
+    SmallBytes<kIdKeyBytesMax> bytes(std::size_t ordinal = 0) const noexcept;  // below kOrdinalsMax; a UUID has none
+    friend constexpr auto operator<=>(const IdKey&, const IdKey&) = default;
+};
+IdKey uuid_key(const IdForm& uuid) noexcept;
 IdKey id_key(const IdForm& id, const Hashing& hashing) noexcept;
+std::optional<IdKey> decode_uuid_key(ByteView key) noexcept;  // nothing when it is not a UUID's
 
 using NameNumberKey = SmallBytes<5>;
 using NameHashKey = SmallBytes<11>;

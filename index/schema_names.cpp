@@ -15,11 +15,14 @@ constexpr std::uint8_t kTagNumber = 1, kTagNameHash = 2;  // names
 constexpr std::size_t kUuidTextBytes = 36;
 constexpr std::array<std::uint8_t, 16> kUuidDigitAt = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
 
-int hex_digit(char c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-}
+// The value of each hex digit, lower case; 0xff for every other character.
+constexpr std::array<std::uint8_t, 256> kHexValues = [] {
+    std::array<std::uint8_t, 256> values{};
+    values.fill(0xff);
+    for (std::uint8_t i = 0; i < 10; ++i) values['0' + i] = i;
+    for (std::uint8_t i = 0; i < 6; ++i) values['a' + i] = static_cast<std::uint8_t>(10 + i);
+    return values;
+}();
 
 std::string uuid_text(ByteView bytes) {
     constexpr char kDigits[] = "0123456789abcdef";
@@ -37,14 +40,14 @@ std::optional<std::array<std::byte, 16>> parse_canonical_uuid(std::string_view t
     if (text.size() != kUuidTextBytes) return std::nullopt;
     if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return std::nullopt;
     std::array<std::byte, 16> bytes;
-    int bad = 0;
+    unsigned bad = 0;
     for (std::size_t i = 0; i < 16; ++i) {
-        const int high = hex_digit(text[kUuidDigitAt[i]]);
-        const int low = hex_digit(text[kUuidDigitAt[i] + 1u]);
-        bad |= high | low;  // negative once any is
-        bytes[i] = static_cast<std::byte>(high * 16 + low);
+        const unsigned high = kHexValues[static_cast<std::uint8_t>(text[kUuidDigitAt[i]])];
+        const unsigned low = kHexValues[static_cast<std::uint8_t>(text[kUuidDigitAt[i] + 1u])];
+        bad |= high | low;
+        bytes[i] = static_cast<std::byte>(high << 4 | low);
     }
-    if (bad < 0) return std::nullopt;
+    if (bad > 0xf) return std::nullopt;
     return bytes;
 }
 
@@ -73,27 +76,28 @@ std::uint64_t IdForm::hash() const noexcept { return XXH3_64bits(bytes().data(),
 
 std::string IdForm::text() const { return is_uuid_ ? uuid_text(uuid_) : std::string(as_text(bytes_)); }
 
+IdKey uuid_key(const IdForm& uuid) noexcept {
+    return {true, load_be<std::uint64_t>(uuid.bytes(), 0), load_be<std::uint64_t>(uuid.bytes(), 8)};
+}
+
 IdKey id_key(const IdForm& id, const Hashing& hashing) noexcept {
-    IdKey key;
-    if (id.is_uuid()) {
-        key.bytes.append_be(kTagUuid);
-        key.bytes.append(id.bytes());
-        return key;
-    }
+    if (id.is_uuid()) return uuid_key(id);
     const XXH128_hash_t hash = XXH3_128bits_withSeed(id.bytes().data(), id.bytes().size(), hashing.seed);
-    key.is_hash = true;
-    key.bytes.append_be(kTagHash);
-    key.bytes.append_be(static_cast<std::uint64_t>(hash.high64 & hashing.mask));
-    key.bytes.append_be(static_cast<std::uint64_t>(hash.low64 & hashing.mask));
-    key.bytes.append_be(std::uint8_t{0});
+    return {false, hash.high64 & hashing.mask, hash.low64 & hashing.mask};
+}
+
+SmallBytes<kIdKeyBytesMax> IdKey::bytes(std::size_t ordinal) const noexcept {
+    SmallBytes<kIdKeyBytesMax> key;
+    key.append_be(is_uuid ? kTagUuid : kTagHash);
+    key.append_be(high);
+    key.append_be(low);
+    if (!is_uuid) key.append_be(static_cast<std::uint8_t>(ordinal));
     return key;
 }
 
-SmallBytes<kIdKeyBytesMax> IdKey::with_ordinal(std::size_t ordinal) const noexcept {
-    SmallBytes<kIdKeyBytesMax> key;
-    key.append(bytes.view().first(kIdKeyBytesMax - 1));
-    key.append_be(static_cast<std::uint8_t>(ordinal));
-    return key;
+std::optional<IdKey> decode_uuid_key(ByteView key) noexcept {
+    if (key.size() != kIdKeyBytesMax - 1 || load_be<std::uint8_t>(key, 0) != kTagUuid) return std::nullopt;
+    return IdKey{true, load_be<std::uint64_t>(key, 1), load_be<std::uint64_t>(key, 9)};
 }
 
 NameNumberKey name_number_key(NameId id) noexcept {

@@ -22,7 +22,7 @@ public:
     }
 
     Lsn applied_lsn() const override { return head_.applied; }
-    Result<std::optional<LetterRow>> find(std::string_view id) override { return tree_.find(id); }
+    Result<std::optional<LetterRow>> find(std::string_view id) override { return tree_.find(IdForm(id)); }
     Result<std::optional<LetterRow>> find_birth(Lsn birth_lsn) override { return tree_.find_birth(birth_lsn); }
     Result<std::vector<ScanKey>> scan(const ScanRange& range, std::size_t limit) override {
         return tree_.scan(range, limit);

@@ -45,6 +45,12 @@ Result<std::optional<Lsn>> Tree::birth_at(ByteView key) {
     return std::optional(Lsn{load_le<std::uint64_t>(*value, 0)});
 }
 
+Result<std::optional<IdKey>> Tree::last_uuid() {
+    HOLDFAST_TRY_ASSIGN(Cursor cursor, Cursor::open(transaction_, Db::ids));
+    HOLDFAST_TRY_ASSIGN(const bool any, cursor.last());
+    return any ? decode_uuid_key(cursor.key()) : std::nullopt;
+}
+
 Result<std::optional<LetterRow>> Tree::find_birth(Lsn birth) {
     const BirthKey key = birth_key(birth);
     HOLDFAST_TRY_ASSIGN(const auto value, transaction_.get(Db::letters, key.view()));
@@ -54,18 +60,18 @@ Result<std::optional<LetterRow>> Tree::find_birth(Lsn birth) {
     return row;
 }
 
-Result<std::optional<LetterRow>> Tree::find(std::string_view id) {
-    const IdKey key = id_key(IdForm(id), hashing_);
-    const std::size_t ordinals = key.is_hash ? kOrdinalsMax : 1;
+Result<std::optional<LetterRow>> Tree::find(const IdForm& id) {
+    const IdKey key = id_key(id, hashing_);
+    const std::size_t ordinals = key.is_uuid ? 1 : kOrdinalsMax;
     for (std::size_t ordinal = 0; ordinal < ordinals; ++ordinal) {
-        const auto at = key.is_hash ? key.with_ordinal(ordinal) : key.bytes;
-        HOLDFAST_TRY_ASSIGN(const auto birth, birth_at(at.view()));
+        HOLDFAST_TRY_ASSIGN(const auto birth, birth_at(key.bytes(ordinal).view()));
         if (!birth) return std::optional<LetterRow>();
         HOLDFAST_TRY_ASSIGN(auto row, find_birth(*birth));
         if (!row) return corrupt("an id leads to letter LSN " + std::to_string(birth->value) + ", which has no row");
-        if (row->id == id) return row;
+        const IdForm found(row->id);
+        if (found == id) return row;
         // Another id with the same hash is in order; any other id is not.
-        if (id_key(IdForm(row->id), hashing_).bytes != key.bytes) {
+        if (id_key(found, hashing_) != key) {
             return corrupt("an id leads to letter LSN " + std::to_string(birth->value) + ", which has another id");
         }
     }
@@ -189,6 +195,15 @@ Result<void> Tree::for_each_segment(const std::function<void(std::uint64_t, cons
         HOLDFAST_TRY_ASSIGN(found, cursor.next());
     }
     return {};
+}
+
+Result<std::optional<SourceRow>> Tree::source(std::uint64_t source_id) {
+    const NumberKey key = number_key(source_id);
+    HOLDFAST_TRY_ASSIGN(const auto value, transaction_.get(Db::sources, key.view()));
+    if (!value) return std::optional<SourceRow>();
+    std::optional<SourceRow> row = decode_source(source_id, *value);
+    if (!row) return corrupt("source " + std::to_string(source_id) + " does not check out");
+    return row;
 }
 
 Result<std::vector<SourceRow>> Tree::sources() {

@@ -20,7 +20,7 @@ public:
         : transaction_(transaction), hashing_(hashing), path_(path) {}
 
     Result<std::optional<Head>> head();  // nothing when there is none
-    Result<std::optional<LetterRow>> find(std::string_view id);
+    Result<std::optional<LetterRow>> find(const IdForm& id);
     Result<std::optional<LetterRow>> find_birth(Lsn birth);
     Result<std::vector<ScanKey>> scan(const ScanRange& range, std::size_t limit);
     Result<NameId> name_id(NameKind kind, std::string_view name);
@@ -28,8 +28,10 @@ public:
     Result<void> for_each_counter(const std::function<void(const CounterKey&, std::uint64_t)>& row);
     Result<void> for_each_segment(const std::function<void(std::uint64_t, const SegmentUse&)>& row);
     Result<std::vector<SourceRow>> sources();
+    Result<std::optional<SourceRow>> source(std::uint64_t source_id);
     Result<void> check(const std::function<void(const std::string&)>& problem);  // check.cpp
 
+    Result<std::optional<IdKey>> last_uuid();  // the largest UUID in ids, or nothing
     // The birth in one row of ids, or nothing.
     Result<std::optional<Lsn>> birth_at(ByteView id_key);
     Result<std::optional<Name>> name_of(

@@ -9,6 +9,7 @@ namespace holdfast::index {
 namespace {
 
 constexpr std::string_view kArchived = "ARCHIVED";
+constexpr std::uint64_t kRecordsPerFlush = 4096;
 constexpr std::size_t kNameCacheMax = 16'384;
 constexpr std::size_t kNameBytesMax = 65'535;
 
@@ -34,13 +35,19 @@ LetterRow Writer::pending_row(std::uint32_t position) const {
 }
 
 Result<std::optional<LetterRow>> Writer::find(std::string_view id) {
-    const std::uint32_t position = pending_.rows.find_id(IdForm(id));
+    HOLDFAST_TRY(begin());
+    const IdForm form(id);
+    if (form.is_uuid()) {
+        const IdKey key = uuid_key(form);
+        if (pending_.rows.is_above_all_uuids(key) && flusher_.is_above_all_uuids(key))
+            return std::optional<LetterRow>();
+    }
+    const std::uint32_t position = pending_.rows.find_id(form);
     if (position != PendingRows::kNone) {
         if (!pending_.rows.row(position).present) return std::optional<LetterRow>();
         return std::optional(pending_row(position));
     }
-    HOLDFAST_TRY(begin());
-    return tree_->find(id);
+    return tree_->find(form);
 }
 
 Result<std::optional<LetterRow>> Writer::find_birth(Lsn birth_lsn) {
@@ -157,11 +164,29 @@ void Writer::erase(const LetterRow& row) {
 
 void Writer::put_source(const SourceRow& row) { pending_.sources[row.source_id] = {row, true, true}; }
 
+Result<void> Writer::advance_source(std::uint64_t source_id, std::uint64_t position) {
+    auto source = pending_.sources.find(source_id);
+    if (source == pending_.sources.end()) {
+        HOLDFAST_TRY(begin());
+        HOLDFAST_TRY_ASSIGN(const auto known, tree_->source(source_id));
+        source = pending_.sources.emplace(source_id, PendingSource{known.value_or(SourceRow{}), true, true}).first;
+    }
+    PendingSource& pending = source->second;
+    if (!pending.present) pending = PendingSource{};  // erased since the last commit: it starts anew
+    pending.unflushed = true;
+    pending.row.source_id = source_id;
+    pending.row.position = std::max(pending.row.position, position);
+    ++pending.row.logged;
+    return {};
+}
+
 void Writer::erase_source(std::uint64_t source_id) {
     pending_.sources[source_id] = {SourceRow{source_id}, false, true};
 }
 
 // ---- the transaction
+
+Result<void> Writer::begin_or_flush() { return records_since_flush_ >= kRecordsPerFlush ? flush() : begin(); }
 
 // Begins one if none is open. One that follows an abort starts from the last commit, so what was flushed has to be
 // again.
@@ -178,16 +203,19 @@ Result<void> Writer::begin() {
     HOLDFAST_TRY_ASSIGN(Transaction transaction, Transaction::begin_write(environment_));
     transaction_.emplace(std::move(transaction));
     tree_.emplace(*transaction_, hashing_, environment_.data_path());
-    flusher_.begin();
     flushed_ = committed_;
     pending_.none_flushed();
+    auto begun = catch_up();
+    if (!begun) drop_transaction();
+    return begun;
+}
+
+// What is pending is about the tree as it is now.
+Result<void> Writer::catch_up() {
+    HOLDFAST_TRY(flusher_.begin(*tree_));
     for (const std::uint32_t position : pending_.rows.unflushed()) {
-        auto row = tree_->find_birth(pending_.rows.row(position).birth);
-        if (!row) {
-            drop_transaction();
-            return std::move(row).error();
-        }
-        if (*row) pending_.rows.set_filing_in_tree(position, Filing::of(**row));
+        HOLDFAST_TRY_ASSIGN(const auto row, tree_->find_birth(pending_.rows.row(position).birth));
+        if (row) pending_.rows.set_filing_in_tree(position, Filing::of(*row));
     }
     return {};
 }
@@ -272,7 +300,6 @@ Result<void> Writer::commit() {
     committed_ = head_;
     pending_.clear();
     records_since_commit_ = 0;
-    flusher_.begin();
     environment_.cover_last_page();
     return {};
 }
@@ -282,7 +309,6 @@ void Writer::abort() noexcept {
     pending_.clear();
     head_ = flushed_ = committed_;
     records_since_flush_ = records_since_commit_ = 0;
-    flusher_.begin();
     // Numbers given to names since the last commit are taken back.
     name_cache_.clear();
     if (archived_ >= head_.next_name) archived_ = 0;

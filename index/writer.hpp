@@ -25,10 +25,11 @@ public:
 
     // Loads what the writer keeps in memory. Before anything else.
     Result<void> start();
-    Result<void> begin();  // or goes on
+    // Begins, or goes on. Flushes when much is pending, so that a commit does not do it all at once.
+    Result<void> begin_or_flush();
     Result<void> commit();
     void abort() noexcept;
-    std::uint64_t dirty_pages() const noexcept { return flusher_.dirty_pages(); }
+    std::uint64_t dirty_pages() const noexcept { return transaction_ ? flusher_.dirty_pages() : 0; }
 
     Lsn applied_lsn() const override { return head_.applied; }
     Result<std::optional<LetterRow>> find(std::string_view id) override;
@@ -47,6 +48,7 @@ public:
     void put_state(const LetterRow& row, const LetterRow& old) override;
     void erase(const LetterRow& row) override;
     void put_source(const SourceRow& row) override;
+    Result<void> advance_source(std::uint64_t source_id, std::uint64_t position) override;
     void erase_source(std::uint64_t source_id) override;
     void count_folded(std::uint64_t letters) override { head_.totals.folded += letters; }
     void set_applied(Lsn lsn) override { head_.applied = lsn; }
@@ -54,6 +56,8 @@ public:
     Result<void> flush() override;
 
 private:
+    Result<void> begin();
+    Result<void> catch_up();
     Result<void> flush_once();
     void drop_transaction() noexcept;
     Result<void> grow_map();

@@ -231,6 +231,13 @@ public:
             const LetterRow row = any(model);
             view.erase(must(view.find(row.id)).value());
             model.letters.erase(row.id);
+        } else if (choice < 96) {
+            const std::uint64_t id = random_.below(5) + 1, position = random_.next();
+            must(view.advance_source(id, position));
+            SourceRow& source = model.sources[id];
+            source.source_id = id;
+            source.position = std::max(source.position, position);
+            ++source.logged;
         } else if (choice < 98) {
             SourceRow source{random_.below(5) + 1, random_.next(), random_.below(9), 1, 2, 3, 4, 5, 6};
             view.put_source(source);
