@@ -16,7 +16,7 @@ constexpr std::uint64_t kNumberMax = 1ULL << 53;  // so that there is always a n
 
 // The system's refusals say nothing about the index's bytes.
 bool is_refusal(const Error& error) noexcept {
-    if (error.code == ErrorCode::busy) return true;
+    if (error.code == ErrorCode::busy || error.code == ErrorCode::forked) return true;
     if (error.code != ErrorCode::io) return false;
     switch (error.errno_value) {
         case EACCES:
@@ -33,6 +33,11 @@ bool is_refusal(const Error& error) noexcept {
         default:
             return false;
     }
+}
+
+bool is_directory(const std::string& path) {
+    const auto info = posix_disk().info(path);
+    return info && info->is_directory;
 }
 
 OpenedGeneration unusable(Usable usable, const std::string& directory, const std::string& why) {
@@ -88,6 +93,7 @@ Result<std::vector<std::uint64_t>> list_generations(const std::string& root) {
 Result<OpenedGeneration> open_generation(const std::string& root, std::uint64_t number, const Uuid& store_uuid,
                                          const Hashing& hashing, Access access, std::uint64_t map_bytes) {
     const std::string directory = generation_directory(root, number);
+    if (!is_directory(directory)) return unusable(Usable::incomplete, directory, "it is not a directory");
     HOLDFAST_TRY_ASSIGN(const DataFileCheck check, check_data_file(directory + "/data.mdb"));
     if (check.state == DataFileState::absent) {
         return unusable(Usable::incomplete, directory, "its data file is absent or empty");
@@ -134,6 +140,7 @@ Result<std::shared_ptr<Generation>> make_generation(const std::string& root, std
 
 void remove_generation(const std::string& root, std::uint64_t number) noexcept {
     const std::string directory = generation_directory(root, number);
+    if (!is_directory(directory)) return;  // not ours
     Disk& disk = posix_disk();
     // The data first: what a crash leaves of this is never taken for a complete generation.
     (void)disk.remove(directory + "/data.mdb");

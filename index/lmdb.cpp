@@ -53,6 +53,10 @@ Error lmdb_error(int code, std::string_view what, const std::string& path) {
     return error;
 }
 
+Error forked_error(const std::string& path) {
+    return Error{ErrorCode::forked, "this handle belongs to the parent process", "", 0, path, 0};
+}
+
 bool is_lack_of_address_space(int code) noexcept { return code == ENOMEM || code == EAGAIN || code == EOVERFLOW; }
 
 }  // namespace
@@ -65,6 +69,10 @@ Environment::Environment(Private, std::string directory, Access access)
     : directory_(std::move(directory)), data_path_(directory_ + "/data.mdb"), access_(access) {}
 
 Environment::~Environment() {
+    if (forked()) {
+        (void)env_.release();
+        return;
+    }
     env_.reset();  // closes the files, and only then may they be opened again
     if (file_key_) Registry::of_process().remove(*file_key_);
 }
@@ -189,6 +197,7 @@ Transaction::Transaction(Transaction&& other) noexcept
 Transaction::~Transaction() { end(); }
 
 void Transaction::end() noexcept {
+    if (environment_->forked()) return;
     if (txn_ != nullptr) mdb_txn_abort(std::exchange(txn_, nullptr));
     if (entered_) environment_->gate_.leave(*std::exchange(entered_, std::nullopt));
 }
@@ -198,6 +207,7 @@ Error Transaction::error(int code, std::string_view what) const {
 }
 
 Result<Transaction> Transaction::begin_read(Environment& environment) {
+    if (environment.forked()) return forked_error(environment.data_path_);
     bool looked_for_dead_readers = false;
     for (;;) {
         const std::thread::id entered = environment.gate_.enter();
@@ -219,6 +229,7 @@ Result<Transaction> Transaction::begin_read(Environment& environment) {
 }
 
 Result<Transaction> Transaction::begin_write(Environment& environment) {
+    if (environment.forked()) return forked_error(environment.data_path_);
     MDB_txn* txn = nullptr;
     const int code = environment.unmapped_ ? ENOMEM : mdb_txn_begin(environment.env_.get(), nullptr, 0, &txn);
     if (code != 0) return lmdb_error(code, "begin to write", environment.data_path_);
@@ -280,6 +291,7 @@ Result<DatabaseSize> Transaction::size(Db db) {
 }
 
 Result<void> Transaction::commit() && {
+    if (environment_->forked()) return forked_error(environment_->data_path_);
     const int code = mdb_txn_commit(std::exchange(txn_, nullptr));
     end();
     if (code != 0) return error(code, "commit");

@@ -67,6 +67,9 @@ public:
     Environment& operator=(const Environment&) = delete;
 
     const std::string& data_path() const noexcept { return data_path_; }
+    // True in a child that was forked after this was opened. Then it is the parent's: ending a transaction or closing
+    // would take reader slots and locks away from the parent, so nothing is ended or closed, and nothing can be begun.
+    bool forked() const noexcept { return forks_ != Registry::of_process().forks(); }
     bool read_only() const noexcept { return access_ != Access::owner; }
 
     // These are the writer's, between or in its transactions.
@@ -100,6 +103,7 @@ private:
     const std::string data_path_;
     const Access access_;
     std::optional<FileKey> file_key_;  // in the registry
+    const std::uint64_t forks_ = Registry::of_process().forks();
     std::unique_ptr<MDB_env, Close> env_;
     std::uint64_t page_bytes_ = 0;
     std::array<unsigned, kDatabases.size()> handles_{};
