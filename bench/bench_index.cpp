@@ -1,7 +1,8 @@
 // The index alone: letters a second into it, against SQLite with the same indexes, and what its reads cost.
 //
 // Letters: three streams, five failure types, one status; created in order. Ids: UUIDv7 as one producer makes them, or
-// random ones. Batches of 4096, a commit every 50 000 letters (SQLite: one transaction a batch, WAL, synchronous=NORMAL).
+// random ones. Batches of 4096, a commit every 50 000 letters (SQLite: one transaction a batch, WAL,
+// synchronous=NORMAL).
 #include <benchmark/benchmark.h>
 #include <sqlite3.h>
 #include <stdlib.h>

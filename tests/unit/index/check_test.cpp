@@ -1,7 +1,7 @@
-// Property: check names whatever two tables disagree about, and a flush refuses to go on over a disagreement. Method:
-// one row, entry, id, name, counter, segment or total at a time is put, taken away or changed behind the index's back,
-// in a copy of a small index. Oracle: an untouched index has no problems; each harm has at least one, and a word of it
-// is known.
+// Property: check names whatever two tables disagree about, and a flush refuses to go on over a disagreement.
+// Method: one row, entry, id, name, counter, segment or total at a time is put, taken away or changed behind the
+// index's back, in a copy of a small index.
+// Oracle: an untouched index has no problems; each harm has at least one, and a word of it is known.
 #include <filesystem>
 
 #include "index/generations.hpp"

@@ -1,8 +1,9 @@
-// Property: killed at any moment, an index is what one of its commits left, whole. Method: a child changes and commits
-// without rest and tells of every commit before and after; it is killed (SIGKILL) at the nth word it says, that is
-// inside a commit, between two, or inside the making of a new generation. What is left is opened. Oracle: the same
-// changes, made again from the same seed in another directory up to the commit that is found; it is the last one told
-// as done, or the one that was being made.
+// Property: killed at any moment, an index is what one of its commits left, whole.
+// Method: a child changes and commits without rest and tells of every commit before and after; it is killed (SIGKILL)
+// at the nth word it says, that is inside a commit, between two, or inside the making of a new generation. What is left
+// is opened.
+// Oracle: the same changes, made again from the same seed in another directory up to the commit that is found; it is
+// the last one told as done, or the one that was being made.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,7 +67,7 @@ std::uint64_t kill_at(int words, const std::function<void(int told)>& child_body
 }
 
 TEST(IndexCrash, a_kill_leaves_a_whole_commit) {
-    for (int words = 1; words <= 24; ++words) {
+    for (int words = 1; words <= 16; ++words) {
         SCOPED_TRACE("killed at word " + std::to_string(words));
         const TempDirectory directory, reference_directory;
         const std::uint64_t seed = 500 + static_cast<std::uint64_t>(words);
@@ -90,7 +91,7 @@ TEST(IndexCrash, a_kill_leaves_a_whole_commit) {
 }
 
 TEST(IndexCrash, a_kill_while_starting_over_leaves_one_generation_or_the_next) {
-    for (int words = 1; words <= 12; ++words) {
+    for (int words = 1; words <= 8; ++words) {
         SCOPED_TRACE("killed at word " + std::to_string(words));
         const TempDirectory directory;
         const std::uint64_t done = kill_at(words, [&](int told) {

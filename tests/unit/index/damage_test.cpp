@@ -1,7 +1,8 @@
 // Property: a flipped bit in the file is an error, or a letter that is not found, never a wrong row. (It may also be
 // the end of the process that reads it: LMDB's pages have no checksum. That is why this is done in children, and said
-// in Caveats.) Method: bits flipped inside values, where the answer has to be `corrupt`, and anywhere at all. Oracle:
-// the rows as they were put.
+// in Caveats.)
+// Method: bits flipped inside values, where the answer has to be `corrupt`, and anywhere at all.
+// Oracle: the rows as they were put.
 #include <sys/wait.h>
 #include <unistd.h>
 

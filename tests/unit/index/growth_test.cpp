@@ -1,5 +1,6 @@
 // Property: a map that is too small, or a disk that is full, never takes anything away and is seen by nobody it does
-// not concern. Method: maps of 64 KiB, filled and emptied beside readers; a limit on the file's size, and a full tmpfs.
+// not concern.
+// Method: maps of 64 KiB, filled and emptied beside readers; a limit on the file's size, and a full tmpfs.
 // Oracle: the model, the index's own check.
 #include <signal.h>
 #include <sys/mount.h>

@@ -1,6 +1,8 @@
 // Property: an index that can be used is opened as it was; one that is in doubt is made anew, and says why; reading
-// changes nothing. Method: every way of damaging a directory that can be thought of, then open; a directory listing
-// with bytes and times. Oracle: what was committed before, or nothing.
+// changes nothing.
+// Method: every way of damaging a directory that can be thought of, then open; a directory listing with bytes and
+// times.
+// Oracle: what was committed before, or nothing.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
