@@ -16,8 +16,8 @@ struct LetterFacts {
 enum class Parked : std::uint8_t { keep, expire };
 
 // True when the letter is EXPIRED, or its expires_at is at or before `guarded_now_unix_ns`. REQUIRES_REVIEW and
-// QUARANTINED do not expire under Parked::keep; REPLAYING never does; what is finished (RESOLVED, DISCARDED, ARCHIVED) expires by time like
-// PENDING.
+// QUARANTINED do not expire under Parked::keep; REPLAYING never does; what is finished (RESOLVED, DISCARDED, ARCHIVED)
+// and statuses that are not ours expire by time like PENDING.
 bool is_expired(const LetterFacts& letter, std::int64_t guarded_now_unix_ns, Parked parked) noexcept;
 
 }  // namespace holdfast::compaction

@@ -41,11 +41,13 @@ public:
 
     static constexpr std::size_t kFindByStreamLettersMax = 10'000;
 
-    // A shared instance that discards, finds nothing and counts 0. Thread-safe.
+    // A shared instance that discards, finds nothing and counts 0. Refuses only an id that it could not return.
+    // Thread-safe.
     static DlqStore& noop() noexcept;
 };
 
-// Keeps letters in this process's memory: for tests of code that takes a DlqStore. Thread-safe; survives nothing.
+// Keeps letters in this process's memory: for tests of code that takes a DlqStore. Letters are checked, filled in and
+// encoded as by a store with default options; expiry follows the system's clock. Thread-safe; survives nothing.
 std::unique_ptr<DlqStore> make_memory_store();
 
 }  // namespace holdfast

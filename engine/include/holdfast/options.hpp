@@ -92,7 +92,8 @@ Result<void> set_option(Options& options, std::string_view name, std::string_vie
 Result<void> validate(const Options& options);
 
 // Applies every HOLDFAST_* variable of the environment that names an option (`HOLDFAST_` and the name in capitals, `_`
-// for `.`), all or none. A HOLDFAST_ variable that names none is left alone. Errors: as set_option's, and the variable.
+// for `.`), all or none. A HOLDFAST_ variable that names none is left alone. Errors: as set_option's, naming the
+// variable too.
 Result<void> apply_environment(Options& options);
 
 struct OptionDoc {

@@ -9,11 +9,11 @@
 namespace holdfast {
 
 struct DlqPolicy {
-    std::int64_t retention_days = 30;  // 0: kept for ever
+    std::int64_t retention_days = 30;  // 0 or less: kept for ever
     bool include_document = true;
     bool include_stack_trace = true;
 
-    // created_at + retention_days; null when retention_days is 0 or the sum is past what Time holds. A helper for the
+    // created_at + retention_days; null when that is for ever or past what Time holds. A helper for the
     // caller: the store never stamps an expiry in (SPEC S7).
     std::optional<Time> compute_expires_at(Time created_at) const noexcept;
 };

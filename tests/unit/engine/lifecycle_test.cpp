@@ -30,7 +30,7 @@ public:
         // "... to RESOLVED"; R1: skip-duplicate is an answer of the handler, R10: it resolves
         always("succeed", "REPLAYING", "RESOLVED");
         always("skip_duplicate", "REPLAYING", "RESOLVED");
-        // "or back to PENDING while budget remains, or REQUIRES_REVIEW when it is spent"; R1: retry-after costs its attempt
+        // "or back to PENDING while budget remains, or REQUIRES_REVIEW when it is spent"; R1: retry-after costs one
         by_budget("fail", "REPLAYING", "PENDING", "REQUIRES_REVIEW");
         by_budget("retry_later", "REPLAYING", "PENDING", "REQUIRES_REVIEW");
         // R1: "failed-permanently (straight to review)"

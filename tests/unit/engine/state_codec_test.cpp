@@ -1,5 +1,5 @@
-// Property: a state record comes back as it was; what a newer writer added survives; bytes that are no record are refused
-//           naming the field; the original failure is never overwritten by a replay's.
+// Property: a state record comes back as it was; what a newer writer added survives; bytes that are no record are
+//           refused naming the field; the original failure is never overwritten by a replay's.
 // Method:   a full record, seeded random ones, the page's bytes by hand, one fault at a time.
 // Oracle:   the record that was given, and wal/FORMAT.md.
 #include <gtest/gtest.h>
@@ -223,7 +223,7 @@ TEST(StateCodecHostile, faults_name_their_field) {
 TEST(StateCodecHostile, truncation_and_random_damage_are_refused_or_can_be_written_again) {
     const Bytes good = encode_state(full_state());
     for (std::size_t bytes = 0; bytes < good.size(); ++bytes) {
-        // The id, required, is the last field but one: only the cut before the worker leaves a record, one without a worker.
+        // The id, required, is the last field but one: only the cut before the worker leaves a record.
         const bool is_before_the_worker = bytes == good.size() - 6 - 8;
         const Bytes cut(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(bytes));
         EXPECT_EQ(decode_copy(cut).has_value(), is_before_the_worker) << bytes;
