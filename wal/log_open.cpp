@@ -114,6 +114,15 @@ Result<bool> Log::continue_newest(const Recovery& recovered) {
     HOLDFAST_TRY_ASSIGN(const std::uint64_t file_bytes, file->size_bytes());
     // A file that lost its preallocated room, or has more than it was made with, is left as it is.
     if (file_bytes != newest.header.segment_bytes) return false;
+    if (newest.end == kSegmentHeaderBytes) {
+        // No durable frame proves that this header was ever synced: its maker may have failed at that, and the page
+        // cache show it all the same. The same bytes again, and synced.
+        Bytes bytes(static_cast<std::size_t>(kSegmentHeaderBytes));
+        encode_segment_header(newest.header, FileKind::segment, bytes);
+        HOLDFAST_TRY(file->write_at(0, bytes));
+        HOLDFAST_TRY(file->sync_data());
+        HOLDFAST_TRY(disk_.sync_directory(directory_));
+    }
     active_ = std::make_unique<Segment>();
     active_->file = std::move(file);
     active_->header = newest.header;
@@ -203,6 +212,8 @@ Result<void> Log::write_tail(const Recovery& recovered, Segment& to) const {
 void Log::tidy(const Recovery& recovered) {
     if (newest_gives_way(recovered) && active_->header.segment_id != recovered.segments.back().header.segment_id) {
         discard(path_of(recovered.segments.back().header.segment_id));
+        // If the name came back with a power cut, the next open would set the file aside: it has a header.
+        if (auto synced = disk_.sync_directory(directory_); !synced) warn(synced.error().message);
     }
     const std::uint64_t spare_id = [this] {
         const MutexLock lock(mutex_);

@@ -100,28 +100,31 @@ Result<void> Headers::classify(File& file, const std::string& name, std::uint64_
 }
 
 // The salt of a header that does not check out is as good as any guess: frames that check out under it are ours, and
-// the LSNs that they name are not to be used again, nor to go missing without a word.
+// the LSNs that they name are not to be used again, nor to go missing without a word. Where there are none the file may
+// as well be one whose making a crash cut short, with whatever its blocks held; what is missing then, its neighbours or
+// the index know.
 Result<void> Headers::look_into_bad(File& file, const std::string& name, ByteView header, std::uint64_t file_bytes) {
     recovery_.bad_files.push_back(name);
     SegmentHeader guess;
     guess.segment_id = segment_id_of(name);
     guess.salt = load_le<std::uint64_t>(header, 72);
     SegmentScanner scanner(file, guess, file_bytes);
-    HOLDFAST_TRY_ASSIGN(const std::uint64_t used_end, scanner.nonzero_end(kSegmentHeaderBytes));
-    if (used_end == kSegmentHeaderBytes) return {};  // a crash cut its making short: it never held a frame
-
-    DamagedRange range{guess.segment_id,           kSegmentHeaderBytes, used_end - kSegmentHeaderBytes, {}, {},
-                       "header does not check out"};
-    std::uint64_t offset = kSegmentHeaderBytes;
+    DamagedRange range;
+    range.segment_id = guess.segment_id;
+    range.offset = kSegmentHeaderBytes;
+    range.why = "header does not check out";
+    std::uint64_t end = kSegmentHeaderBytes;
     for (;;) {
-        HOLDFAST_TRY_ASSIGN(const std::optional<FrameRead> frame, scanner.next_valid(offset, range.lsn_last));
+        HOLDFAST_TRY_ASSIGN(const std::optional<FrameRead> frame, scanner.next_valid(end, range.lsn_last));
         if (!frame) break;
         if (range.lsn_first.value == 0) range.lsn_first = frame->header.lsn;
         range.lsn_last = frame->header.lsn;
         recovery_.durable_witness = std::max(recovery_.durable_witness, frame->header.durable_lsn);
-        offset = frame->location.offset + frame->location.frame_bytes;
+        end = frame->location.offset + frame->location.frame_bytes;
     }
+    if (range.lsn_last.value == 0) return {};
     name_lsn(range.lsn_last);
+    range.bytes = end - range.offset;
     recovery_.damaged.push_back(std::move(range));
     return {};
 }

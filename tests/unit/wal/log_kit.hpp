@@ -118,6 +118,19 @@ public:
     std::vector<std::string> warnings;
 };
 
+// Where a frame lies and what it says, as scan() sees it.
+inline std::vector<std::pair<Location, FrameHeader>> frames_of(LogKit& kit, const std::vector<SegmentInfo>& segments) {
+    std::vector<std::pair<Location, FrameHeader>> found;
+    EXPECT_TRUE(scan(
+        kit.disk, kWal, segments, {},
+        [&](const FrameRead& frame) {
+            found.emplace_back(frame.location, frame.header);
+            return true;
+        },
+        {}));
+    return found;
+}
+
 // The kit on a SimDisk of its own. Handles go before the disk.
 class SimLog : public ::testing::Test {
 protected:
