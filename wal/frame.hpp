@@ -16,22 +16,22 @@ inline constexpr std::uint64_t kLsnMax = ~0ULL >> 1;       // so that one more n
 
 // What a frame holds. Numbers are for ever. Reserved kinds have a number and no writer yet.
 enum class FrameKind : std::uint8_t {
-    letter = 1,      // one letter version, immutable
-    state = 2,       // one transition of one version: the whole state after it
-    mark = 3,        // the durable LSN and guarded time, when idle and at close
-    cursor = 4,      // how far each source is drained, and its counters
-    fold = 5,        // a letter that was taken in and found to be there already
-    tombstone = 6,   // reserved: purge of an id
-    eviction = 7,    // reserved: letters evicted, with their summary
-    expiry = 8,      // reserved
-    summary = 9,     // reserved
-    drop = 10,       // reserved: segments about to be unlinked, totals, audit head
-    dictionary = 11, // reserved: a zstd dictionary
-    ledger = 12,     // reserved: an idempotency key done
-    run = 13,        // reserved: a replay run
-    group = 14,      // reserved: a group's notes, owner, mute
-    audit = 15,      // reserved: an operator's action, hash-chained
-    counters = 16,   // reserved: running totals carried forward
+    letter = 1,       // one letter version, immutable
+    state = 2,        // one transition of one version: the whole state after it
+    mark = 3,         // the durable LSN and guarded time, when idle and at close
+    cursor = 4,       // how far each source is drained, and its counters
+    fold = 5,         // a letter that was taken in and found to be there already
+    tombstone = 6,    // reserved: purge of an id
+    eviction = 7,     // reserved: letters evicted, with their summary
+    expiry = 8,       // reserved
+    summary = 9,      // reserved
+    drop = 10,        // reserved: segments about to be unlinked, totals, audit head
+    dictionary = 11,  // reserved: a zstd dictionary
+    ledger = 12,      // reserved: an idempotency key done
+    run = 13,         // reserved: a replay run
+    group = 14,       // reserved: a group's notes, owner, mute
+    audit = 15,       // reserved: an operator's action, hash-chained
+    counters = 16,    // reserved: running totals carried forward
 };
 inline constexpr std::uint8_t kFrameKindMax = 16;
 
@@ -44,18 +44,18 @@ inline constexpr std::uint8_t kFlagTakenIn = 4;  // a letter taken in from a spi
 struct FrameHeader {
     std::uint8_t kind = 0;  // a FrameKind, or a number this build does not know
     std::uint8_t flags = 0;
-    std::uint32_t frame_bytes = 0;        // header, meta, body and padding: a multiple of 8
+    std::uint32_t frame_bytes = 0;  // header, meta, body and padding: a multiple of 8
     std::uint32_t meta_bytes = 0;
     std::uint32_t stored_body_bytes = 0;
-    std::uint32_t raw_body_bytes = 0;     // equals stored_body_bytes unless compressed
-    std::uint32_t dictionary_id = 0;      // 0: none
+    std::uint32_t raw_body_bytes = 0;  // equals stored_body_bytes unless compressed
+    std::uint32_t dictionary_id = 0;   // 0: none
     Lsn lsn;
-    Lsn origin_lsn;                       // of a copy: the LSN the payload was first logged at; else equal to lsn
-    Lsn durable_lsn;                      // the durable LSN known when this frame was written: below its own
+    Lsn origin_lsn;   // of a copy: the LSN the payload was first logged at; else equal to lsn
+    Lsn durable_lsn;  // the durable LSN known when this frame was written: below its own
     std::int64_t guarded_unix_ns = 0;
-    std::uint64_t source_id = 0;          // the ring or spill file it came through; 0: none
-    std::uint64_t source_position = 0;    // the position in that source just past it
-    std::uint64_t payload_check = 0;      // XXH3-64 of meta, then body
+    std::uint64_t source_id = 0;        // the ring or spill file it came through; 0: none
+    std::uint64_t source_position = 0;  // the position in that source just past it
+    std::uint64_t payload_check = 0;    // XXH3-64 of meta, then body
 };
 
 // Where a frame lies. A segment id of 0 means nowhere.

@@ -22,8 +22,8 @@ std::size_t FrameBatch::add_joined(FrameKind kind, std::uint32_t meta_bytes, Byt
     return add_parts(kind, meta_bytes, meta_and_body, {}, source);
 }
 
-// One copy and one hash of the payload, and no byte is zeroed first that is then written: the buffer grows by insertion.
-// The payload check is taken of the copy, so that a source that changes meanwhile cannot split the two.
+// One copy and one hash of the payload, and no byte is zeroed first that is then written: the buffer grows by
+// insertion. The payload check is taken of the copy, so that a source that changes meanwhile cannot split the two.
 std::size_t FrameBatch::add_parts(FrameKind kind, std::uint32_t meta_bytes, ByteView first, ByteView second,
                                   FrameSource source) {
     const std::uint64_t payload_bytes = std::uint64_t{first.size()} + second.size();

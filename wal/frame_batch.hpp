@@ -17,9 +17,9 @@ struct FrameSource {
 class FrameBatch {
 public:
     struct Entry {
-        FrameHeader header;        // lsn, durable_lsn and guarded time are filled in by Log::append
+        FrameHeader header;  // lsn, durable_lsn and guarded time are filled in by Log::append
         std::size_t buffer_offset = 0;
-        Location location;         // filled in by Log::append
+        Location location;  // filled in by Log::append
     };
 
     // Copies meta and body behind room for a header. Returns the entry's number.
@@ -46,7 +46,8 @@ public:
     MutableByteView buffer() noexcept { return buffer_; }
 
 private:
-    std::size_t add_parts(FrameKind kind, std::uint32_t meta_bytes, ByteView first, ByteView second, FrameSource source);
+    std::size_t add_parts(FrameKind kind, std::uint32_t meta_bytes, ByteView first, ByteView second,
+                          FrameSource source);
 
     Bytes buffer_;
     std::vector<Entry> entries_;

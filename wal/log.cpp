@@ -175,9 +175,9 @@ Result<void> Log::sync(std::vector<FrameBatch*> const& held) {
 }
 
 // After a failed sync the kernel may call pages clean that the disk does not have, and a second sync would succeed over
-// them. So the bytes are written again, elsewhere, and a header there ends the old segment where it was last known good.
-// A crash before that header is durable leaves what the old segment really holds; after it, what the new one does: in
-// neither case was any of it acknowledged.
+// them. So the bytes are written again, elsewhere, and a header there ends the old segment where it was last known
+// good. A crash before that header is durable leaves what the old segment really holds; after it, what the new one
+// does: in neither case was any of it acknowledged.
 Result<void> Log::rescue(const std::vector<FrameBatch*>& held) {
     Segment& failed = *active_;
     const std::uint64_t held_bytes = failed.end - failed.synced_end;

@@ -18,9 +18,9 @@ namespace holdfast::wal {
 
 struct LogOptions {
     std::uint64_t segment_bytes = kSegmentBytesDefault;
-    std::string quarantine_directory;                     // bad bytes are copied here, one file per place
-    std::uint64_t quarantine_bytes_max = 64ULL << 20;     // beyond it damage is still reported, not copied
-    std::function<void(const std::string& line)> warn;    // may be empty
+    std::string quarantine_directory;                   // bad bytes are copied here, one file per place
+    std::uint64_t quarantine_bytes_max = 64ULL << 20;   // beyond it damage is still reported, not copied
+    std::function<void(const std::string& line)> warn;  // may be empty
 };
 
 // A read-only, thread-safe door to frames by location. Keeps a bounded number of files open.
@@ -52,8 +52,8 @@ public:
     // segment is continued instead; one that holds no frame the witness covers gives its place to the new one and is
     // removed (FORMAT.md, "Recovery"). Nothing at or below `recovered.durable_end` is written to. On return everything
     // recovered is durable: durable_lsn() == last_lsn(). In a new store it makes the first segment, and the directory.
-    // Recovery never trusts the page cache, never appends after a tear, and any number of crashes in here change nothing.
-    // `lsn_floor`: the next LSN is above it (the index may know of LSNs that the log lost).
+    // Recovery never trusts the page cache, never appends after a tear, and any number of crashes in here change
+    // nothing. `lsn_floor`: the next LSN is above it (the index may know of LSNs that the log lost).
     // The caller holds the store's LOCK, and `recovered` was read under it.
     static Result<std::unique_ptr<Log>> open(Disk& disk, const GuardedClock& clock, std::string directory,
                                              const Recovery& recovered, Uuid store_uuid, Lsn lsn_floor,
@@ -87,7 +87,8 @@ public:
     // There is none, and the present segment is half full.
     bool wants_spare() const;
 
-    // Copies damaged bytes that recover() or scan() reported to quarantine, once per place, up to the limit. Thread-safe.
+    // Copies damaged bytes that recover() or scan() reported to quarantine, once per place, up to the limit.
+    // Thread-safe.
     Result<void> quarantine(const DamagedRange& range);
 
     // The segments now, oldest first, the last one with its present end. Thread-safe.

@@ -18,8 +18,8 @@ bool is_damaged(const Recovery& recovered, std::uint64_t segment_id) {
                        [&](const DamagedRange& range) { return range.segment_id == segment_id; });
 }
 
-// The newest segment holds nothing that has to stay where it is: the new one follows the same predecessor, and takes its
-// place. Else every open of an idle store would leave one more file.
+// The newest segment holds nothing that has to stay where it is: the new one follows the same predecessor, and takes
+// its place. Else every open of an idle store would leave one more file.
 bool newest_gives_way(const Recovery& recovered) {
     if (recovered.segments.empty() || recovered.durable_end != kSegmentHeaderBytes) return false;
     return !is_damaged(recovered, recovered.segments.back().header.segment_id);
@@ -158,9 +158,9 @@ Result<void> Log::begin_segment(const Recovery& recovered) {
 }
 
 // After a failed sync the page cache can hold frames that the disk does not, and nothing tells them from others. So
-// every valid frame above the witness is written again before anybody relies on it. Some were acknowledged, only without
-// a witness yet: so the file that ends the old segment below them gets its name last, when it has all of them, synced.
-// A crash before that leaves the old end in force.
+// every valid frame above the witness is written again before anybody relies on it. Some were acknowledged, only
+// without a witness yet: so the file that ends the old segment below them gets its name last, when it has all of them,
+// synced. A crash before that leaves the old end in force.
 Result<std::unique_ptr<Log::Segment>> Log::rewrite_tail(const Recovery& recovered, SegmentHeader header) {
     const std::uint64_t tail_bytes = recovered.segments.back().end - recovered.durable_end;
     const std::uint64_t file_bytes = round_up(kSegmentHeaderBytes + tail_bytes, kSegmentHeaderBytes);
@@ -208,7 +208,8 @@ Result<void> Log::write_tail(const Recovery& recovered, Segment& to) const {
     return write_pending();
 }
 
-// Nothing here is needed for the log to be right, so that nothing here fails the open: it is said and left for the next.
+// Nothing here is needed for the log to be right, so that nothing here fails the open: it is said and left for the
+// next.
 void Log::tidy(const Recovery& recovered) {
     if (newest_gives_way(recovered) && active_->header.segment_id != recovered.segments.back().header.segment_id) {
         discard(path_of(recovered.segments.back().header.segment_id));

@@ -136,8 +136,8 @@ Result<std::unique_ptr<Log::Segment>> Log::begin(SegmentFile file, const Segment
     return std::move(synced).error();
 }
 
-// Seals `segment` where its last synced frame ends. Its frames are synced first: a header that names an end which a power
-// cut takes away would turn a torn tail into damage.
+// Seals `segment` where its last synced frame ends. Its frames are synced first: a header that names an end which a
+// power cut takes away would turn a torn tail into damage.
 Result<std::unique_ptr<Log::Segment>> Log::make_successor(Segment& segment, Lsn base_lsn, std::uint64_t frames_bytes) {
     HOLDFAST_TRY_ASSIGN(SegmentFile file, obtain_file(frames_bytes));
     if (segment.has_unsynced() && !segment.sync_failed) {

@@ -15,8 +15,8 @@ namespace holdfast::wal {
 Result<void> quarantine_bytes(Disk& disk, const std::string& directory, std::uint64_t bytes_max,
                               const std::string& path, const DamagedRange& range);
 
-// Moves `name` out of `from_directory` to `directory` as `<name>.corrupt`, or `<name>.corrupt.2` and so on where there is
-// one already. Works for whatever has that name, a directory too.
+// Moves `name` out of `from_directory` to `directory` as `<name>.corrupt`, or `<name>.corrupt.2` and so on where there
+// is one already. Works for whatever has that name, a directory too.
 Result<void> quarantine_file(Disk& disk, const std::string& directory, const std::string& from_directory,
                              const std::string& name);
 

@@ -36,8 +36,8 @@ private:
     SegmentInfo& info_;  // `end` and `last_lsn` are how far find_end has come
 };
 
-// Each header that checks out at its place was written there by us, whatever became of its payload, of its neighbours or
-// of the order they lie in: what it says of durability holds, and its LSN is used up.
+// Each header that checks out at its place was written there by us, whatever became of its payload, of its neighbours
+// or of the order they lie in: what it says of durability holds, and its LSN is used up.
 Result<void> NewestSegment::gather_witnesses() {
     const SegmentHeader& header = info_.header;
     Lsn witness = std::max({recovery_.durable_witness, header.durable_lsn, header.previous_last_lsn});

@@ -34,21 +34,21 @@ struct DamagedRange {
 // The newest segment's `end` is where L ends: a reader shows what lies above D as well, an owner rewrites it first.
 struct Recovery {
     Uuid store_uuid;
-    std::vector<SegmentInfo> segments;      // by id; only those whose header checks out and whose uuid is the store's
-    std::vector<DamagedRange> damaged;      // found while reading headers and the newest segment
-    std::vector<std::string> spare_files;   // all zero, too short to hold a header, or left by a recovery that a crash cut
-                                            // short: nothing is lost with them
-    std::vector<std::string> bad_files;     // named like segments: a header that does not check out, another store's, a
-                                            // directory, or one that a later segment took the place of
-    std::uint64_t segment_id_max = 0;       // over every file in the directory whose name is a segment's
-    Lsn last_lsn;                           // L
-    Lsn lsn_max;                            // the highest LSN that anything here names, D included: none is used again
-    Lsn durable_witness;                    // D, the index's included
+    std::vector<SegmentInfo> segments;     // by id; only those whose header checks out and whose uuid is the store's
+    std::vector<DamagedRange> damaged;     // found while reading headers and the newest segment
+    std::vector<std::string> spare_files;  // all zero, too short for a header, or left by a recovery that a crash cut
+                                           // short: nothing is lost with them
+    std::vector<std::string> bad_files;    // named like segments: a header that does not check out, another store's, a
+                                           // directory, or one that a later segment took the place of
+    std::uint64_t segment_id_max = 0;      // over every file in the directory whose name is a segment's
+    Lsn last_lsn;                          // L
+    Lsn lsn_max;                           // the highest LSN that anything here names, D included: none is used again
+    Lsn durable_witness;                   // D, the index's included
     std::uint64_t durable_end = kSegmentHeaderBytes;  // in the newest segment: where the last frame at or below D ends
-    Lsn durable_end_lsn;                    // that frame's; where there is none, the last LSN before the newest segment
-    bool can_continue = false;              // nothing lies above D, and behind the newest segment's end only zeros
+    Lsn durable_end_lsn;        // that frame's; where there is none, the last LSN before the newest segment
+    bool can_continue = false;  // nothing lies above D, and behind the newest segment's end only zeros
     std::uint64_t torn_tails = 0;
-    std::uint64_t unknown_kinds = 0;        // valid frames of a kind this build does not know, in the newest segment
+    std::uint64_t unknown_kinds = 0;  // valid frames of a kind this build does not know, in the newest segment
 };
 
 // Reads every header, and the frames of the newest segment. `durable_witness` is what the index knows (0: nothing).
@@ -68,8 +68,8 @@ struct FrameRead {
 };
 
 struct ScanOptions {
-    Lsn after;                     // frames with an LSN at or below this are skipped
-    Lsn last{~0ULL};               // and those above this
+    Lsn after;        // frames with an LSN at or below this are skipped
+    Lsn last{~0ULL};  // and those above this
     bool damage_is_reported = true;
 };
 

@@ -22,8 +22,8 @@ constexpr std::size_t kIdDigits = 16;
 
 std::string_view magic_of(FileKind kind) noexcept { return kind == FileKind::segment ? kSegmentMagic : kSpillMagic; }
 
-// What every writer keeps to. An encoder asserts it, a decoder refuses what it is not true of: arithmetic on these fields
-// then neither overflows nor leads backwards.
+// What every writer keeps to. An encoder asserts it, a decoder refuses what it is not true of: arithmetic on these
+// fields then neither overflows nor leads backwards.
 bool is_sound(const SegmentHeader& header, FileKind kind) noexcept {
     if (header.format_version == 0 || header.segment_id == 0 || header.salt == 0) return false;
     if (header.base_lsn.value == 0 || header.base_lsn.value > kLsnMax) return false;

@@ -16,7 +16,8 @@ inline constexpr std::uint64_t kSegmentHeaderBytes = 4096;
 inline constexpr std::uint64_t kSegmentBytesDefault = 16ULL << 20;
 inline constexpr std::uint64_t kSegmentBytesMin = 64ULL << 10;
 inline constexpr std::uint64_t kSegmentBytesMax = 1ULL << 30;
-inline constexpr std::uint64_t kSegmentFileBytesMax = kSegmentHeaderBytes + kSegmentBytesMax;  // one frame at its largest
+// With one frame at its largest.
+inline constexpr std::uint64_t kSegmentFileBytesMax = kSegmentHeaderBytes + kSegmentBytesMax;
 inline constexpr std::uint64_t kSegmentIdMax = ~0ULL >> 1;  // so that one more never overflows
 inline constexpr std::uint32_t kFormatVersion = 1;
 
@@ -27,26 +28,26 @@ struct SegmentHeader {
     std::uint32_t format_version = kFormatVersion;
     Uuid store_uuid;
     std::uint64_t segment_id = 0;
-    Lsn base_lsn;                         // the first LSN this segment may hold
-    std::uint64_t previous_segment_id = 0;// 0: none
-    std::uint64_t previous_end = 0;       // the offset at which the previous one logically ends
+    Lsn base_lsn;                           // the first LSN this segment may hold
+    std::uint64_t previous_segment_id = 0;  // 0: none
+    std::uint64_t previous_end = 0;         // the offset at which the previous one logically ends
     Lsn previous_last_lsn;
     std::uint64_t salt = 0;
-    Lsn durable_lsn;                      // when this segment was made
+    Lsn durable_lsn;  // when this segment was made
     std::int64_t created_guarded_ns = 0;
-    std::uint64_t segment_bytes = 0;      // as preallocated
+    std::uint64_t segment_bytes = 0;  // as preallocated
 };
 
 void encode_segment_header(const SegmentHeader& header, FileKind kind, MutableByteView to) noexcept;
 
 // What 4096 bytes at the start of a file turned out to be.
 enum class HeaderProblem : std::uint8_t {
-    all_zero,       // preallocated ahead of need and never used
+    all_zero,  // preallocated ahead of need and never used
     too_short,
     bad_magic,
-    bad_check,      // magic right, checksum wrong
-    newer_format,   // checks out, and its version is above kFormatVersion
-    bad_fields,     // checks out, and says what no writer writes
+    bad_check,     // magic right, checksum wrong
+    newer_format,  // checks out, and its version is above kFormatVersion
+    bad_fields,    // checks out, and says what no writer writes
 };
 std::variant<SegmentHeader, HeaderProblem> decode_segment_header(ByteView from, FileKind kind) noexcept;
 

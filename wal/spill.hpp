@@ -1,5 +1,6 @@
 // Spill files: framed letters in a second directory, for when the log or the ring cannot take them (SPEC C2, C4).
-// A spill file is a segment in another coat: the same header with another magic, the same frames. FORMAT.md, "Spill file".
+// A spill file is a segment in another coat: the same header with another magic, the same frames. FORMAT.md, "Spill
+// file".
 #pragma once
 
 #include <cstdint>
@@ -49,7 +50,7 @@ private:
 
 struct SpillFile {
     std::string path;
-    std::uint64_t spill_id = 0;  // random, never 0; the source id of the letters taken in from it
+    std::uint64_t spill_id = 0;        // random, never 0; the source id of the letters taken in from it
     std::vector<FrameSource> origins;  // the ring slots its letters came from
     std::uint64_t letters = 0;
 };

@@ -21,7 +21,7 @@ using holdfast::testing::SimDisk;
 constexpr std::uint64_t kRingId = 0x0123'4567'89ab'cdef;
 const std::string kDirectory = "outbox";
 const std::string kName = "0123456789abcdef.ring";
-const std::string kGoldenPath = std::string(HOLDFAST_SOURCE_DIR) + "/tests/golden/ring_v1.hex";
+const std::string kGoldenPath = HOLDFAST_SOURCE_DIR "/tests/golden/ring_v1.hex";
 constexpr std::uint64_t kUnits = 832;  // of a file of 64 KiB: (65536 - 4096) / 72, down to a multiple of 64
 
 Uuid store_uuid() {
@@ -146,7 +146,7 @@ TEST(RingGolden, a_ring_file_is_what_it_was) {
     fill_golden(**ring);
     const std::string made = to_hex(disk.sim.content(kDirectory + "/" + kName));
     EXPECT_EQ(made, golden_text()) << "what was made is in " << HOLDFAST_BINARY_DIR << "/ring_v1.hex";
-    std::ofstream(std::string(HOLDFAST_BINARY_DIR) + "/ring_v1.hex") << made;
+    std::ofstream(HOLDFAST_BINARY_DIR "/ring_v1.hex") << made;
     EXPECT_EQ(as_text(disk.sim.content(kDirectory + "/0123456789abcdef.0000000000000001.letter")), "large letter");
 }
 

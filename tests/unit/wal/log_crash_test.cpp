@@ -1,8 +1,8 @@
-// Property: acknowledged is a subset of recovered is a subset of attempted, an LSN means one frame for ever, and nothing
-//           is called damaged that no disk damaged.
-// Method:   short scripts of open, append, sync and rotate on SimDisk; power goes at each of their calls in turn, and what
-//           was unsynced survives whole, not at all, or by seeded choice. Then long seeded scripts over many lives, with
-//           failing calls among them. Half of them have an index that knows what was acknowledged.
+// Property: acknowledged is a subset of recovered is a subset of attempted, an LSN means one frame for ever, and
+//           nothing is called damaged that no disk damaged.
+// Method:   short scripts of open, append, sync and rotate on SimDisk; power goes at each of their calls in turn, and
+//           what was unsynced survives whole, not at all, or by seeded choice. Then long seeded scripts over many
+//           lives, with failing calls among them. Half of them have an index that knows what was acknowledged.
 // Oracle:   what the scripts wrote and were told; kept beside the log, over all lives.
 #include <cerrno>
 #include <cstdlib>

@@ -121,13 +121,12 @@ public:
 // Where a frame lies and what it says, as scan() sees it.
 inline std::vector<std::pair<Location, FrameHeader>> frames_of(LogKit& kit, const std::vector<SegmentInfo>& segments) {
     std::vector<std::pair<Location, FrameHeader>> found;
-    EXPECT_TRUE(scan(
-        kit.disk, kWal, segments, {},
-        [&](const FrameRead& frame) {
-            found.emplace_back(frame.location, frame.header);
-            return true;
-        },
-        {}));
+    EXPECT_TRUE(scan(kit.disk, kWal, segments, {},
+                     [&](const FrameRead& frame) {
+                         found.emplace_back(frame.location, frame.header);
+                         return true;
+                     },
+                     {}));
     return found;
 }
 

@@ -1,7 +1,7 @@
 // Property: whoever opens a log after any end of the last owner finds everything that counts, makes it durable before
 //           relying on it, and leaves no more files than there were.
-// Method:   a log on SimDisk, ended by closing, killing, power loss or failed syncs; opened again and again, with faults in
-//           each call; then power loss with nothing unsynced kept, which shows what was really durable.
+// Method:   a log on SimDisk, ended by closing, killing, power loss or failed syncs; opened again and again, with
+//           faults in each call; then power loss with nothing unsynced kept, which shows what was really durable.
 // Oracle:   what was acknowledged; the words of Log::open; the number of files.
 #include <algorithm>
 #include <cerrno>

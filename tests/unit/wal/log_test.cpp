@@ -1,5 +1,6 @@
 // Property: what append and sync took is there, in order, once, wherever segments end and whichever call failed.
-// Method:   short scripts on SimDisk, with a fault in one call; what is on the disk is read back by scan() and by place.
+// Method:   short scripts on SimDisk, with a fault in one call; what is on the disk is read back by scan() and by
+//           place.
 // Oracle:   the words of log.hpp; the texts the script wrote.
 #include <cerrno>
 
@@ -171,7 +172,8 @@ TEST_F(LogWrites, a_batch_that_finds_no_room_for_its_second_half_leaves_nothing_
     EXPECT_EQ(kit.read(found->segments), kit.acknowledged);
 }
 
-// Each call that can fail while a batch goes over a segment's end fails once, with what was appended before it unsynced.
+// Each call that can fail while a batch goes over a segment's end fails once, with what was appended before it
+// unsynced.
 TEST_F(LogWrites, any_failing_call_of_a_rotation_leaves_a_log_that_goes_on) {
     for (const SimCall call : {SimCall::open, SimCall::allocate, SimCall::write_at, SimCall::sync_data,
                                SimCall::sync_directory, SimCall::remove}) {

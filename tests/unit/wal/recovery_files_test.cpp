@@ -1,5 +1,5 @@
-// Property: of the files in a log's directory recovery takes exactly the segments of this store, in their order, and one
-//           bad file costs what it held and no more.
+// Property: of the files in a log's directory recovery takes exactly the segments of this store, in their order, and
+//           one bad file costs what it held and no more.
 // Method:   logs of several segments; headers broken, files cut, swapped, removed, foreign and odd ones added.
 // Oracle:   FORMAT.md, "Segment" and "Recovery"; what was written.
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Property: recovery finds every frame up to the first bytes that do not validate, no frame that is not one, and changes
-//           nothing.
-// Method:   logs written by Log on SimDisk, then cut, zeroed and written over in every place; frames forged with the right
-//           keys.
+// Property: recovery finds every frame up to the first bytes that do not validate, no frame that is not one, and
+//           changes nothing.
+// Method:   logs written by Log on SimDisk, then cut, zeroed and written over in every place; frames forged with the
+//           right keys.
 // Oracle:   FORMAT.md, "Recovery"; the places that Log gave the frames.
 #include <algorithm>
 #include <cerrno>
