@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,7 +137,7 @@ int start(const std::string& command, const Letter& letter, const Descriptor& in
 
 // False when it had to be killed.
 bool wait_for(pid_t child, std::chrono::nanoseconds timeout, int& status) {
-    const Descriptor handle(::pidfd_open(child, 0));
+    const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
     pollfd ended{handle.get(), POLLIN, 0};
     const auto end = std::chrono::steady_clock::now() + timeout;
     bool in_time = true;
