@@ -67,9 +67,15 @@ TEST_F(Inspect, a_segment_is_decoded_frame_by_frame) {
         letters += count(inspected, "kind", "letter");
         states += count(inspected, "kind", "state");
         for (const nlohmann::json& line : inspected.json_lines()) {
-            if (line.value("kind", "") == "letter") EXPECT_EQ(line["letter"]["stream"], "orders");
-            if (line.value("kind", "") == "state") EXPECT_EQ(line["state"]["status"], "RESOLVED");
-            if (line.value("record", "") == "frame") EXPECT_EQ(line["checks_out"], true);
+            if (line.value("kind", "") == "letter") {
+                EXPECT_EQ(line["letter"]["stream"], "orders");
+            }
+            if (line.value("kind", "") == "state") {
+                EXPECT_EQ(line["state"]["status"], "RESOLVED");
+            }
+            if (line.value("record", "") == "frame") {
+                EXPECT_EQ(line["checks_out"], true);
+            }
         }
     }
     EXPECT_GE(letters, 5u);
