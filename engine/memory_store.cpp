@@ -13,8 +13,8 @@
 namespace holdfast::engine {
 namespace {
 
-// Letters are kept as the bytes that the log would hold, so that what comes back differs from what was given in the same
-// ways, and only in those, as from the embedded store.
+// Letters are kept as the bytes that the log would hold, so that what comes back differs from what was given in the
+// same ways, and only in those, as from the embedded store.
 class MemoryStore final : public DlqStore {
 public:
     explicit MemoryStore(const Clock& clock) : clock_(clock) {}

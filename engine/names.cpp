@@ -9,6 +9,7 @@
 #include <holdfast/store.hpp>
 
 #include "engine/names.hpp"
+#include "wal/base/clock.hpp"
 
 namespace holdfast {
 namespace {
@@ -60,5 +61,7 @@ std::optional<OriginKind> origin_kind_of(std::string_view text) noexcept {
 std::string_view to_string(Durability value) noexcept { return name_of(engine::kDurabilityNames, value); }
 std::string_view to_string(Event::Kind kind) noexcept { return name_of(kEventKinds, kind); }
 std::string_view to_string(Operation operation) noexcept { return name_of(kOperations, operation); }
+
+Time wall_clock_now() noexcept { return Time{std::chrono::nanoseconds{system_clock_source().wall_unix_ns()}}; }
 
 }  // namespace holdfast

@@ -37,6 +37,10 @@ class ReadOnlyStore final : public Store, private ViewRunner {
 public:
     static Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options,
                                                const Environment& environment);
+    // For open() alone.
+    struct Key {};
+    ReadOnlyStore(Key, const std::string& path, const Options& options, const Environment& environment)
+        : options_(options), environment_(environment), layout_(path, options, environment), events_(options) {}
     ~ReadOnlyStore() override;
 
     Result<LetterId> save(const Letter&, const DlqPolicy&) override { return refuse("save"); }
@@ -80,9 +84,6 @@ public:
     Result<VerifyReport> verify() override;
 
 private:
-    ReadOnlyStore(const std::string& path, const Options& options, const Environment& environment)
-        : options_(options), environment_(environment), layout_(path, options, environment), events_(options) {}
-
     Result<void> gate() const;
     Error refuse(std::string_view what) const;
     Result<void> look(bool use_index);
@@ -120,7 +121,7 @@ private:
 Result<std::unique_ptr<Store>> ReadOnlyStore::open(const std::string& path, const Options& options,
                                                    const Environment& environment) {
     HOLDFAST_TRY(validate(options));
-    std::unique_ptr<ReadOnlyStore> store(new ReadOnlyStore(path, options, environment));
+    auto store = std::make_unique<ReadOnlyStore>(Key{}, path, options, environment);
     HOLDFAST_TRY(expect_a_store(*environment.disk, store->layout_));
     store->owner_ = look_for_owner(*environment.disk, store->layout_);
     if (store->owner_.lock) store->fork_guard_.watch(store->owner_.lock->descriptor());

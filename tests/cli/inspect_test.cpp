@@ -1,4 +1,5 @@
-// Property: inspect decodes what can be decoded of any file and never crashes; verify and rebuild-index tell damage from
+// Property: inspect decodes what can be decoded of any file and never crashes; verify and rebuild-index tell damage
+//           from
 // health, and every letter whose bytes are whole is still served.
 // Method: files of real stores: as they are, live, cut, zeroed, and with bytes flipped at seeded places.
 // Oracle: what was put; exit codes; no signal.

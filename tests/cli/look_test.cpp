@@ -1,4 +1,5 @@
-// Property: looking shows what is there, in every form, and changes not a byte; it works beside an owner and after one died.
+// Property: looking shows what is there, in every form, and changes not a byte; it works beside an owner and after one
+//           died.
 // Method: the command as a process, beside a live `put` and on stores left by a killed one.
 // Oracle: what was put; the bytes of the store before and after.
 #include <gtest/gtest.h>

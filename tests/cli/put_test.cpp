@@ -1,4 +1,5 @@
-// Property: what put is given is kept as given, and what is wrong with it is said by name and line, the good lines going in.
+// Property: what put is given is kept as given, and what is wrong with it is said by name and line, the good lines
+//           going in.
 // Method: the command as a process; every flag; bad lines among good ones.
 // Oracle: what show and cat print of it, and the contract's counts and exit codes.
 #include <gtest/gtest.h>

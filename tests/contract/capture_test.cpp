@@ -357,7 +357,7 @@ TEST(Capture, counters_run_over_the_stores_whole_life_and_are_exact_after_a_clea
     EXPECT_EQ(c.in_outbox + c.in_flight + c.spilled + c.dropped + c.folded, 0U);
     expect_conserved(*sim.store);
     sim.kill();
-    sim.delete_index();
+    sim.drop_index();
     ASSERT_TRUE(sim.open());
     EXPECT_EQ(conservation(*sim.store).offered, 3U * 12) << "the log alone has the counters";
 }

@@ -23,7 +23,8 @@ struct StoreUnderTest {
     std::string name;
     // A store, empty once clean() has run.
     std::function<std::unique_ptr<DlqStore>()> make;
-    // Brings the state back in which the next make() finds nothing. Runs before and after each test, with no store there.
+    // Brings the state back in which the next make() finds nothing. Runs before and after each test, with no store
+    // there.
     std::function<void()> clean = [] {};
     // Puts many letters in, in order, as fast as the store can; for the test of find_by_stream's bound.
     std::function<bool(DlqStore&, std::span<const Letter>)> fill = save_each;

@@ -103,14 +103,14 @@ void run_seed(std::uint64_t seed) {
         const std::vector<std::string> as_left = SimWorkload::answers(*sim.store);
         sim.kill();
         if (dice() % 2 == 0 && !fs::is_empty(kept.path())) {
-            sim.delete_index();
+            sim.drop_index();
             fs::copy(kept.path(), sim.index_directory.path(),
                      fs::copy_options::recursive | fs::copy_options::overwrite_existing);
             ASSERT_TRUE(sim.open());
             EXPECT_EQ(SimWorkload::answers(*sim.store), as_left) << "an earlier index, seed " << seed;
             sim.kill();
         }
-        sim.delete_index();
+        sim.drop_index();
         ASSERT_TRUE(sim.open());
         EXPECT_EQ(SimWorkload::answers(*sim.store), as_left) << "no index, seed " << seed;
         sim.kill();

@@ -96,7 +96,7 @@ TEST(Holes, a_ring_older_than_the_log_is_not_drained_again) {
     ASSERT_TRUE(sim.open());
     expect_once_each(sim, 9);
     sim.kill();
-    sim.delete_index();
+    sim.drop_index();
     ASSERT_TRUE(sim.open());
     expect_once_each(sim, 9);
 }
@@ -111,7 +111,7 @@ TEST(Holes, a_ring_older_than_the_log_is_not_drained_again_without_an_index) {
     ASSERT_TRUE(sim.store->flush());
     sim.crash(CrashPolicy::keep_all);
     sim.disk.overwrite(ring, 0, as_published);
-    sim.delete_index();
+    sim.drop_index();
     ASSERT_TRUE(sim.open());
     expect_once_each(sim, 9);
 }

@@ -1,5 +1,5 @@
-// Reading the store's own files for `inspect`: live, foreign or damaged ones. Nothing here believes a length before it was
-// checked, and nothing maps a file: one that is cut short or cannot be read ends in a line that says so.
+// Reading the store's own files for `inspect`: live, foreign or damaged ones. Nothing here believes a length before it
+// was checked, and nothing maps a file: one that is cut short or cannot be read ends in a line that says so.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// LMDB's data file read page by page, for `inspect`: by a walk of our own, since LMDB itself believes what its pages say,
-// and a flipped bit would crash us. Every offset is checked before it is used, and no page is visited twice.
+// LMDB's data file read page by page, for `inspect`: by a walk of our own, since LMDB itself believes what its pages
+// say, and a flipped bit would crash us. Every offset is checked before it is used, and no page is visited twice.
 //
 // What is read is LMDB 0.9's data version 1 on 64-bit machines (mdb.c): a page is a 16-byte header (number, pad, flags,
-// lower and upper bound of its free space), 2-byte offsets of its nodes, and nodes from its end. A node is 8 bytes (data
-// length or page number, flags, key length), then key and data.
+// lower and upper bound of its free space), 2-byte offsets of its nodes, and nodes from its end. A node is 8 bytes
+// (data length or page number, flags, key length), then key and data.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ public:
 
     // The meta page that counts: the newer one of those that look like one.
     std::optional<PagesMeta> meta();
-    // Calls `entry` for each entry of the tree at `root`, in order; what is wrong goes to `problem`, and the rest goes on.
+    // Calls `entry` for each entry of the tree at `root`, in order; what is wrong goes to `problem`, and the rest goes
+    // on.
     void walk(const PagesMeta& meta, std::uint64_t root, const std::function<void(const PagesEntry&)>& entry,
               const std::function<void(std::uint64_t page, const std::string& why)>& problem);
 

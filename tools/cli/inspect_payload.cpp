@@ -18,7 +18,8 @@ constexpr TagName kLetterTags[] = {{1, "id"},     {2, "stream"},     {3, "domain
                                    {6, "status"}, {7, "error_type"}, {8, "error_message"}};
 constexpr TagName kStateTags[] = {{11, "id"}, {1, "status"}, {2, "who"}, {3, "why"}};
 
-// Adds the known tagged fields behind the fixed block, which says its own length at offset 2. False when they do not fit.
+// Adds the known tagged fields behind the fixed block, which says its own length at offset 2. False when they do not
+// fit.
 template <std::size_t N>
 bool add_tagged(ByteView meta, const TagName (&names)[N], Json& to) {
     if (meta.size() < 4) return false;

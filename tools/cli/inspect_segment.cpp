@@ -128,7 +128,8 @@ private:
     }
 
     // Without the segment's header a frame's own check cannot be computed: it is seeded with the salt. Its payload's
-    // check has no seed, so a frame whose lengths agree and whose payload checks out is taken for one (FORMAT.md, "Frame").
+    // check has no seed, so a frame whose lengths agree and whose payload checks out is taken for one (FORMAT.md,
+    // "Frame").
     std::optional<FrameHeader> unbound_header_at(std::uint64_t offset, ByteView bytes) {
         FrameHeader header;
         header.kind = load_le<std::uint8_t>(bytes, 0);

@@ -1,5 +1,5 @@
-// A letter to and from JSON, as the command's contract has it. What is null stays null, what is empty stays empty, bytes
-// stay bytes; only `lsn` and what a store decides by itself do not make the round trip.
+// A letter to and from JSON, as the command's contract has it. What is null stays null, what is empty stays empty,
+// bytes stay bytes; only `lsn` and what a store decides by itself do not make the round trip.
 //
 // Text that is not UTF-8 is {"base64": "..."}. A document, a document key, a resume token or an attachment is
 // {"content_type": "...", "text": "..."}, or with "base64". Attachments are an object by name; an array of

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <deque>
@@ -15,6 +16,7 @@
 #include "tools/cli/letter_json.hpp"
 #include "tools/cli/output.hpp"
 #include "tools/cli/text.hpp"
+#include "tools/cli/times.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -119,6 +121,11 @@ public:
     Sink(Store& store, Durability durability, Tally& tally) : store_(store), durability_(durability), tally_(tally) {}
 
     void put(NumberedLetter next) {
+        // Savers finish in any order: the lines' own order is the one that listing and replay follow.
+        if (!next.letter.created_at) {
+            last_made_ = std::max(now(), last_made_ + std::chrono::nanoseconds(1));
+            next.letter.created_at = last_made_;
+        }
         if (durability_ != Durability::power) {
             tally_.stored(next.line, store_.capture(next.letter, durability_));
             return;
@@ -139,6 +146,7 @@ private:
     Store& store_;
     const Durability durability_;
     Tally& tally_;
+    Time last_made_{};
     std::vector<std::unique_ptr<Saver>> savers_;  // made when first needed
 };
 

@@ -39,8 +39,8 @@ private:
 // The ids of every letter selected, oldest first, at most letters_max of them (0: all).
 Result<std::vector<std::string>> selected_ids(Store& store, const Selection& selection);
 
-// Asks on the terminal whether to go on with so many letters: only above 100, and never with `yes`. Says what to do where
-// nobody can be asked.
+// Asks on the terminal whether to go on with so many letters: only above 100, and never with `yes`. Says what to do
+// where nobody can be asked.
 bool confirmed(std::uint64_t letters, const std::string& what, bool yes, bool stdin_is_taken);
 
 }  // namespace holdfast::cli

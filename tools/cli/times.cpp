@@ -71,7 +71,7 @@ constexpr std::array<Unit, 8> kUnits{{{"ns", 1},
 
 }  // namespace
 
-Time now() { return std::chrono::time_point_cast<nanoseconds>(std::chrono::system_clock::now()); }
+Time now() { return wall_clock_now(); }
 
 std::string format_time(Time time) {
     const auto day = std::chrono::floor<std::chrono::days>(time);

@@ -1,4 +1,5 @@
-// What every verb of the command shares: the flags that stand before or behind any verb, and how one is declared and run.
+// What every verb of the command shares: the flags that stand before or behind any verb, and how one is declared and
+// run.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// demo-worker: the demo's service. Delivers webhooks over HTTP; what cannot be delivered it hands to Holdfast and goes on.
-// Tells its parent what it is about to try, and what was acknowledged.
+// demo-worker: the demo's service. Delivers webhooks over HTTP; what cannot be delivered it hands to Holdfast and goes
+// on. Tells its parent what it is about to try, and what was acknowledged.
 #include <thread>
 
 #include "tools/cli/child.hpp"

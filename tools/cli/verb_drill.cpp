@@ -1,6 +1,6 @@
 // drill: crash recovery proved on this machine and this disk. A child captures and says what was acknowledged; it is
-// killed at a moment it does not know; the store is opened again and compared. What is allowed: acknowledged is a subset
-// of recovered, and all that is recovered is as it was made.
+// killed at a moment it does not know; the store is opened again and compared. What is allowed: acknowledged is a
+// subset of recovered, and all that is recovered is as it was made.
 #include <algorithm>
 #include <csignal>
 

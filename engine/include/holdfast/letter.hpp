@@ -16,6 +16,9 @@ namespace holdfast {
 // UTC, to the nanosecond. Times given at millisecond precision come back as they were.
 using Time = std::chrono::sys_time<std::chrono::nanoseconds>;
 
+// The wall clock, as the store reads it where a letter has no created_at.
+Time wall_clock_now() noexcept;
+
 // Any bytes with a content type, which may be empty.
 struct Blob {
     std::string content_type;

@@ -84,8 +84,8 @@ struct Options {
 
 // Sets one option by its name from text, as from the environment, a flag or a file.
 // Durations are in seconds, with up to nine decimals.
-// Errors: invalid_argument naming the option, its range and `text`; not_found for a name that is no option. `options` is
-// then as it was.
+// Errors: invalid_argument naming the option, its range and `text`; not_found for a name that is no option. `options`
+// is then as it was.
 Result<void> set_option(Options& options, std::string_view name, std::string_view text);
 
 // Checks every option against its range. Errors: as set_option's.

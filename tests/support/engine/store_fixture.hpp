@@ -67,7 +67,7 @@ public:
         store.reset();
     }
     // The cache is lost: the next open builds the index from the log.
-    void delete_index() {
+    void drop_index() {
         std::filesystem::remove_all(index_directory.path());
         std::filesystem::create_directory(index_directory.path());
     }

@@ -1,5 +1,6 @@
 // Property: the in-memory store expires letters at their instant, refuses what the embedded store refuses, and can be
-//           used from several threads; the no-op store keeps nothing. The rest of their contract is the contract suite's.
+//           used from several threads; the no-op store keeps nothing. The rest of their contract is the contract
+//           suite's.
 // Method:   a manual clock; threads.
 // Oracle:   SPEC section 1.
 #include "engine/memory_store.hpp"

@@ -92,19 +92,19 @@ private:
 #define HOLDFAST_CONCAT(a, b) HOLDFAST_CONCAT_INNER(a, b)
 
 // Returns the error of `expression` from the enclosing function, or goes on.
-#define HOLDFAST_TRY(expression)                                                  \
-    do {                                                                          \
-        if (auto holdfast_try_result = (expression); !holdfast_try_result) {      \
-            return std::move(holdfast_try_result).error();                        \
-        }                                                                         \
+#define HOLDFAST_TRY(expression)                                             \
+    do {                                                                     \
+        if (auto holdfast_try_result = (expression); !holdfast_try_result) { \
+            return std::move(holdfast_try_result).error();                   \
+        }                                                                    \
     } while (false)
 
 // Declares `variable` with the value of `expression`, or returns its error from the enclosing function.
 #define HOLDFAST_TRY_ASSIGN(variable, expression) \
     HOLDFAST_TRY_ASSIGN_AS(HOLDFAST_CONCAT(holdfast_result_, __LINE__), variable, expression)
-#define HOLDFAST_TRY_ASSIGN_AS(result, variable, expression)     \
-    auto result = (expression);                                  \
-    if (!result) {                                               \
-        return std::move(result).error();                        \
-    }                                                            \
+#define HOLDFAST_TRY_ASSIGN_AS(result, variable, expression) \
+    auto result = (expression);                              \
+    if (!result) {                                           \
+        return std::move(result).error();                    \
+    }                                                        \
     variable = std::move(result).value()
