@@ -9,7 +9,17 @@
 namespace holdfast::wal {
 namespace {
 
-using namespace holdfast::testing;
+using holdfast::testing::CrashPolicy;
+using holdfast::testing::DeadRingTest;
+using holdfast::testing::kSmallRingBytes;
+using holdfast::testing::kSmallUnits;
+using holdfast::testing::kSmallUnitsOffset;
+using holdfast::testing::made_payload;
+using holdfast::testing::publish;
+using holdfast::testing::ring_name;
+using holdfast::testing::SimCall;
+using holdfast::testing::SimFault;
+using holdfast::testing::small_ring;
 
 TEST_F(DeadRingTest, every_truncation_is_corrupt_and_changes_nothing) {
     ASSERT_TRUE(publish(*ring_, made_payload(1, 1, 100)));

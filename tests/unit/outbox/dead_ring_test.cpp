@@ -6,7 +6,19 @@
 namespace holdfast::wal {
 namespace {
 
-using namespace holdfast::testing;
+using holdfast::testing::advance;
+using holdfast::testing::append;
+using holdfast::testing::DeadRingTest;
+using holdfast::testing::kMadeMetaBytes;
+using holdfast::testing::kSmallUnits;
+using holdfast::testing::kSmallUnitsOffset;
+using holdfast::testing::made_payload;
+using holdfast::testing::publish;
+using holdfast::testing::reserve;
+using holdfast::testing::SimCall;
+using holdfast::testing::slot_offset;
+using holdfast::testing::take_all;
+using holdfast::testing::word_offset;
 
 // SPEC: C1
 TEST_F(DeadRingTest, everything_published_is_found_in_order) {

@@ -9,7 +9,17 @@
 namespace holdfast::wal {
 namespace {
 
-using namespace holdfast::testing;
+using holdfast::testing::copy_of;
+using holdfast::testing::kMadeMetaBytes;
+using holdfast::testing::kSmallRingBytes;
+using holdfast::testing::made_payload;
+using holdfast::testing::publish;
+using holdfast::testing::reserve;
+using holdfast::testing::ring_name;
+using holdfast::testing::SimCall;
+using holdfast::testing::SimDisk;
+using holdfast::testing::SimFault;
+using holdfast::testing::small_ring;
 
 class LargeLettersTest : public ::testing::TestWithParam<bool> {
 protected:
@@ -21,7 +31,7 @@ protected:
     }
 
     Bytes publish_large(std::uint64_t number, std::size_t body_bytes) {
-        const Bytes letter = made_payload(9, number, body_bytes);
+        Bytes letter = made_payload(9, number, body_bytes);
         const auto payload =
             ring_->write_large(ByteView(letter).first(kMadeMetaBytes), ByteView(letter).subspan(kMadeMetaBytes));
         EXPECT_TRUE(payload);

@@ -40,7 +40,10 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 namespace holdfast::wal {
 namespace {
 
-using namespace holdfast::testing;
+using holdfast::testing::made_payload;
+using holdfast::testing::publish;
+using holdfast::testing::SimDisk;
+using holdfast::testing::small_ring;
 
 // SPEC: C1
 TEST(RingAllocation, reserving_and_publishing_allocate_nothing) {

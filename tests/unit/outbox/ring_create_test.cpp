@@ -9,7 +9,17 @@
 namespace holdfast::wal {
 namespace {
 
-using namespace holdfast::testing;
+using holdfast::testing::CrashPolicy;
+using holdfast::testing::kSmallRingBytes;
+using holdfast::testing::made_payload;
+using holdfast::testing::MapRefusal;
+using holdfast::testing::publish;
+using holdfast::testing::ring_name;
+using holdfast::testing::ring_path;
+using holdfast::testing::SimCall;
+using holdfast::testing::SimDisk;
+using holdfast::testing::SimFault;
+using holdfast::testing::small_ring;
 
 const std::string kDirectory = "outbox";
 

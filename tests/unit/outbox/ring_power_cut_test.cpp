@@ -13,7 +13,20 @@
 namespace holdfast::wal {
 namespace {
 
-using namespace holdfast::testing;
+using holdfast::testing::advance;
+using holdfast::testing::append;
+using holdfast::testing::copy_of;
+using holdfast::testing::CrashPolicy;
+using holdfast::testing::fields_of;
+using holdfast::testing::kSmallRingBytes;
+using holdfast::testing::kSmallUnits;
+using holdfast::testing::kSmallUnitsOffset;
+using holdfast::testing::made_payload;
+using holdfast::testing::publish;
+using holdfast::testing::reserve;
+using holdfast::testing::ring_path;
+using holdfast::testing::SimDisk;
+using holdfast::testing::small_ring;
 
 const std::string kDirectory = "outbox";
 

@@ -23,7 +23,12 @@
 namespace holdfast::wal {
 namespace {
 
-using namespace holdfast::testing;
+using holdfast::testing::is_whole;
+using holdfast::testing::made_payload;
+using holdfast::testing::publish;
+using holdfast::testing::ring_name;
+using holdfast::testing::small_ring;
+using holdfast::testing::TempDirectory;
 
 class Pipe {
 public:

@@ -10,7 +10,21 @@
 namespace holdfast::wal {
 namespace {
 
-using namespace holdfast::testing;
+using holdfast::testing::advance;
+using holdfast::testing::append;
+using holdfast::testing::copy_of;
+using holdfast::testing::fields_of;
+using holdfast::testing::kMadeMetaBytes;
+using holdfast::testing::kSmallUnits;
+using holdfast::testing::made_payload;
+using holdfast::testing::publish;
+using holdfast::testing::reserve;
+using holdfast::testing::ring_path;
+using holdfast::testing::SimDisk;
+using holdfast::testing::slot_offset;
+using holdfast::testing::small_ring;
+using holdfast::testing::take_all;
+using holdfast::testing::word_offset;
 
 constexpr std::string_view kDirectory = "outbox";
 

@@ -12,7 +12,16 @@
 namespace holdfast::wal {
 namespace {
 
-using namespace holdfast::testing;
+using holdfast::testing::copy_of;
+using holdfast::testing::fields_of;
+using holdfast::testing::is_whole;
+using holdfast::testing::kMadeMetaBytes;
+using holdfast::testing::made_payload;
+using holdfast::testing::publish;
+using holdfast::testing::reserve;
+using holdfast::testing::SimDisk;
+using holdfast::testing::small_ring;
+using holdfast::testing::take_all;
 
 constexpr std::uint64_t kProducers = 4;
 
