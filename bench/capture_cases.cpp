@@ -57,7 +57,7 @@ void capture_holdfast(benchmark::State& state) {
 void capture_floor(benchmark::State& state) {
     RingFloor ring;
     const auto put = [&](std::size_t n) { ring.put(encoded_letters()[n % encoded_letters().size()]); };
-    run_bursts(state, put, [] {});
+    run_bursts(state, put, [&] { ring.rest(); });
 }
 
 void capture_sqlite(benchmark::State& state) {

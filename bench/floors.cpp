@@ -5,8 +5,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include <holdfast/options.hpp>
@@ -18,6 +18,11 @@
 
 namespace holdfast::bench {
 namespace {
+
+constexpr std::uint64_t kSlotBytes = round_up(wal::kSlotHeaderBytes + kLetterBytes, wal::kRingUnitBytes);
+constexpr std::uint64_t kSlotsBytes = Options::Outbox{}.capacity_bytes / kSlotBytes * kSlotBytes;
+constexpr std::size_t kTakenBytesMax = 1U << 20;     // Holdfast's batch
+constexpr std::chrono::milliseconds kDrainPause{1};  // Holdfast's, while there is work
 
 [[noreturn]] void fatal_errno(const std::string& what) { fatal(what + ": " + std::strerror(errno)); }
 
@@ -52,23 +57,54 @@ void FloorFile::write_and_sync(ByteView bytes, std::size_t offset) {
     if (::fdatasync(descriptor_) != 0) fatal_errno("syncing");
 }
 
-RingFloor::RingFloor() : file_(directory_ / "ring", Options{}.outbox.capacity_bytes), ring_(file_.map()) {}
+RingFloor::RingFloor() : file_(directory_ / "ring", Options{}.outbox.capacity_bytes), ring_(file_.map()) {
+    taken_.reserve(kTakenBytesMax);
+    thread_ = std::thread([this] { drain(); });
+}
+
+RingFloor::~RingFloor() {
+    stopping_.store(true, std::memory_order_release);
+    thread_.join();
+}
+
+// A slot's publish word is its first: slots are aligned to 64 bytes in a mapping aligned to a page.
+std::atomic_ref<std::uint64_t> RingFloor::word_at(std::uint64_t position) const noexcept {
+    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(ring_ + position % kSlotsBytes));
+}
 
 void RingFloor::put(ByteView bytes) {
-    const std::uint64_t slot_bytes = round_up(wal::kSlotHeaderBytes + bytes.size(), wal::kRingUnitBytes);
-    std::uint64_t offset = position_ % file_.size_bytes();
-    if (offset + slot_bytes > file_.size_bytes()) {
-        position_ += file_.size_bytes() - offset;
-        offset = 0;
+    const std::uint64_t position = reserved_.fetch_add(kSlotBytes, std::memory_order_relaxed);
+    while (position + kSlotBytes - released_.load(std::memory_order_acquire) > kSlotsBytes) {
+        std::this_thread::yield();
     }
-    std::byte* const slot = ring_ + offset;
+    std::byte* const slot = ring_ + position % kSlotsBytes;
     std::byte* const payload = slot + wal::kSlotHeaderBytes;
     std::memcpy(payload, bytes.data(), bytes.size());
-    const std::uint64_t check = XXH3_64bits_withSeed(payload, bytes.size(), position_);
+    const std::uint64_t check = XXH3_64bits_withSeed(payload, bytes.size(), position);
     std::memcpy(slot + sizeof(std::uint64_t), &check, sizeof(check));
-    // Slots are aligned to 64 bytes in a mapping aligned to a page.
-    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(slot)).store(position_ + 1, std::memory_order_release);
-    position_ += slot_bytes;
+    word_at(position).store(position + 1, std::memory_order_release);
+}
+
+void RingFloor::rest() {
+    while (released_.load(std::memory_order_acquire) != reserved_.load(std::memory_order_relaxed)) {
+        std::this_thread::yield();
+    }
+}
+
+void RingFloor::drain() {
+    std::uint64_t position = 0;
+    while (!stopping_.load(std::memory_order_acquire)) {
+        taken_.clear();
+        const std::uint64_t from = position;
+        for (; word_at(position).load(std::memory_order_acquire) == position + 1; position += kSlotBytes) {
+            if (taken_.size() + kSlotBytes > kTakenBytesMax) break;
+            const std::byte* const slot = ring_ + position % kSlotsBytes;
+            taken_.insert(taken_.end(), slot, slot + kSlotBytes);
+        }
+        for (std::uint64_t at = from; at != position; at += kSlotBytes) word_at(at).store(0, std::memory_order_relaxed);
+        released_.store(position, std::memory_order_release);
+        if (from == position) std::this_thread::sleep_for(kDrainPause);
+    }
 }
 
 LogFloor::LogFloor(std::size_t letters_per_sync) : file_(directory_ / "segment", Options{}.segment.bytes_max) {

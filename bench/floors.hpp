@@ -1,9 +1,11 @@
 // What the hardware and the kernel charge for the same bytes, with nothing of a store around them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 
 #include <holdfast/bytes.hpp>
 
@@ -31,18 +33,34 @@ private:
     std::byte* mapped_ = nullptr;
 };
 
-// A ring in a mapped file of the size of Holdfast's: copies, hashes the copy (XXH3) and publishes with one release
-// store. One producer, and nobody takes anything out: a slot is written over when its turn comes again.
+// The least that a crash-proof ring does, in a mapped file of the size of Holdfast's: one atomic to reserve, copy, hash
+// the copy (XXH3), publish with one release store. A thread beside it does what Holdfast's drain does to the ring, as
+// often as that one looks: it copies out, zeroes the publish words and gives the space back.
 class RingFloor {
 public:
     RingFloor();
+    ~RingFloor();
+    RingFloor(const RingFloor&) = delete;
+    RingFloor& operator=(const RingFloor&) = delete;
+
+    // From one thread. Waits for room when there is none.
     void put(ByteView bytes);
+    // Waits until everything is taken out.
+    void rest();
 
 private:
+    void drain();
+    std::atomic_ref<std::uint64_t> word_at(std::uint64_t position) const noexcept;
+
     ScratchDirectory directory_{"ring-floor"};
     FloorFile file_;
-    std::byte* ring_;
-    std::uint64_t position_ = 0;
+    std::byte* const ring_;
+    // Each on a line of its own, since the two threads write them by turns.
+    alignas(64) std::atomic<std::uint64_t> reserved_{0};
+    alignas(64) std::atomic<std::uint64_t> released_{0};
+    alignas(64) std::atomic<bool> stopping_{false};
+    Bytes taken_;
+    std::thread thread_;
 };
 
 // The letters of one commit as one pwrite and one fdatasync in a preallocated file of a segment's size.
