@@ -295,5 +295,3 @@ BENCHMARK_F(FilledIndex, change_of_state)(benchmark::State& state) {
 
 }  // namespace
 }  // namespace holdfast::index
-
-BENCHMARK_MAIN();
