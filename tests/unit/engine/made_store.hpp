@@ -65,13 +65,13 @@ public:
     std::uint64_t views = 0;
 };
 
-Letter letter_at(const std::string& id, std::int64_t created_ms, const std::string& stream = "orders") {
+inline Letter letter_at(const std::string& id, std::int64_t created_ms, const std::string& stream = "orders") {
     Letter letter = smallest_letter(id, stream);
     letter.created_at = time_at_ms(created_ms);
     return letter;
 }
 
-std::vector<std::string> ids_of(const std::vector<Letter>& letters) {
+inline std::vector<std::string> ids_of(const std::vector<Letter>& letters) {
     std::vector<std::string> ids;
     for (const Letter& letter : letters) ids.push_back(letter.id);
     return ids;
@@ -79,7 +79,7 @@ std::vector<std::string> ids_of(const std::vector<Letter>& letters) {
 
 using Ids = std::vector<std::string>;
 
-Ids list_all(MadeStore& store, ListQuery query, std::size_t pages_max = 1'000) {
+inline Ids list_all(MadeStore& store, ListQuery query, std::size_t pages_max = 1'000) {
     Ids ids;
     for (std::size_t pages = 0;; ++pages) {
         const Page page = value_of(query_page(store, query));
