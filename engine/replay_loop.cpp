@@ -22,7 +22,7 @@ struct Planned {
     std::vector<std::string> ids;         // oldest first
     std::vector<std::string> given_back;  // ended by a crash last time: one at a time, after the others
     std::uint64_t total = 0;
-    bool capped = false;
+    std::uint64_t capped = 0;  // matched too, and left out by the limit
 };
 
 // The letters that match now: letters captured meanwhile are not in it.
@@ -36,7 +36,8 @@ Result<Planned> plan(Store& store, const ReplayOptions& options) {
         HOLDFAST_TRY_ASSIGN(Page page, store.list(query));
         for (Letter& letter : page.letters) {
             if (options.letters_max != 0 && planned.total == options.letters_max) {
-                planned.capped = true;
+                HOLDFAST_TRY_ASSIGN(const CountResult matching, store.count_matching(query.selector));
+                planned.capped = matching.letters - std::min(matching.letters, planned.total);
                 return planned;
             }
             ++planned.total;
@@ -78,7 +79,7 @@ public:
 
     Result<ReplayResult> run(const Planned& planned) {
         result_.total = planned.total;
-        result_.capped = planned.capped ? 1 : 0;
+        result_.capped = planned.capped;
         run_side_by_side(planned.ids);
         for (const std::string& id : planned.given_back) {
             if (stopped()) break;
@@ -87,7 +88,9 @@ public:
         if (failed_) return *failed_;
         const bool cancelled = options_.stop != nullptr && options_.stop->load();
         result_.state = cancelled ? "CANCELLED" : "DONE";
-        result_.reason = cancelled ? "stopped by the caller" : planned.capped ? "the limit of letters was reached" : "";
+        result_.reason = cancelled             ? "stopped by the caller"
+                         : planned.capped != 0 ? "the limit of letters was reached"
+                                               : "";
         return result_;
     }
 

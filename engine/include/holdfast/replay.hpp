@@ -66,7 +66,8 @@ struct ReplayOptions {
 
 struct ReplayResult {
     std::string state;  // DONE, CANCELLED
-    std::uint64_t total = 0, succeeded = 0, failed = 0, skipped = 0, capped = 0;
+    std::uint64_t total = 0, succeeded = 0, failed = 0, skipped = 0;
+    std::uint64_t capped = 0;  // matched, and left out by letters_max
     std::string reason;
 };
 
