@@ -94,6 +94,10 @@ public:
     // Answers everything that waits with `closed`.
     void close();
 
+    // What the owner before this one had claimed is given back, or the deadline has passed (false). Reads and commands
+    // wait for it, so that nobody sees a claim that nobody holds.
+    bool wait_given_back(std::chrono::steady_clock::time_point deadline);
+
 private:
     struct Gap {
         Lsn last;
@@ -140,6 +144,7 @@ private:
     void decide(Command command);
     void run_deferred(Lsn birth_lsn);
     void end_claims(index::ScanRange range, Transition transition);
+    void count_give_backs(std::int64_t change);
 
     Disk& disk_;
     wal::Log& log_;
@@ -171,6 +176,8 @@ private:
     std::deque<Item> inbox_;  // guarded by mutex_, as all below
     std::uint64_t inbox_bytes_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> tickets_offered_;  // LSN to ticket
+    std::uint64_t give_backs_left_ = 1;  // the sweep at open itself, and every claim it found
+    std::condition_variable given_back_;
     bool interrupted_ = false;
     bool closed_ = false;
 };

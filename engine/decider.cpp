@@ -129,10 +129,22 @@ void Applier::sweep_leases(bool at_open) {
     range.table = index::Table::by_lease;
     if (at_open) {
         end_claims(range, Transition::give_back);
+        count_give_backs(-1);
     } else {
         range.time_max = clock_.now_unix_ns();
         end_claims(range, Transition::lapse);
     }
+}
+
+void Applier::count_give_backs(std::int64_t change) {
+    const std::lock_guard lock(mutex_);
+    give_backs_left_ += static_cast<std::uint64_t>(change);
+    if (give_backs_left_ == 0) given_back_.notify_all();
+}
+
+bool Applier::wait_given_back(std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    return given_back_.wait_until(lock, deadline, [this] { return give_backs_left_ == 0 || closed_; });
 }
 
 void Applier::end_claims(index::ScanRange range, Transition transition) {
@@ -153,7 +165,11 @@ void Applier::end_claims(index::ScanRange range, Transition transition) {
             command.decide = [this, transition](const index::LetterRow&, StateRecord state) {
                 return decide_claim_ended(std::move(state), transition, limits_.history_entries, clock_.now_unix_ns());
             };
-            command.done = [](const Result<Settled>&) {};
+            const bool at_open = transition == Transition::give_back;
+            if (at_open) count_give_backs(1);
+            command.done = [this, at_open](const Result<Settled>&) {
+                if (at_open) count_give_backs(-1);
+            };
             decide(std::move(command));
         }
     }

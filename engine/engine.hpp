@@ -50,6 +50,7 @@ public:
     // --- waiting (engine_wait.cpp) ---
     // Everything captured before this call is in the log. False: it could not be done within `deadline`.
     bool drain_to_log(std::chrono::nanoseconds deadline);
+    bool wait_given_back(std::chrono::steady_clock::time_point deadline);
     Result<void> flush(std::chrono::nanoseconds deadline);
     Result<Settled> command(Command command);
     Result<void> rebuild();

@@ -117,6 +117,7 @@ Result<void> Engine::close(std::chrono::nanoseconds patience) {
             std::min<std::chrono::nanoseconds>(deadline - SteadyClock::now(), std::chrono::milliseconds(5)));
         if (!environment_.background) break;
     }
+    (void)wait_given_back(deadline);  // an owner that lives for one command gives back too, if there is time
     stop_threads();
     const bool drained = outbox_->unfinished() == 0 || committer_->spill_rest();
     const bool witnessed = committer_->mark(Committer::Mark::final);

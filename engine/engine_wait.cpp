@@ -62,10 +62,7 @@ bool Engine::drain_to_log(std::chrono::nanoseconds patience) {
 Result<void> Engine::with_view(const std::function<Result<void>(index::ReadView&)>& use, bool& stale) {
     const auto deadline = SteadyClock::now() + kCatchUpMax;
     stale = !drain_to_log(kCatchUpMax);
-    if (!environment_.background) {
-        while (drive()) {
-        }
-    }
+    if (!wait_given_back(deadline)) stale = true;
     if (applier_->is_settled()) {
         HOLDFAST_TRY_ASSIGN(const std::unique_ptr<index::ReadView> view, index_->read());
         return use(*view);
@@ -98,6 +95,13 @@ Result<void> Engine::with_view(const std::function<Result<void>(index::ReadView&
     return use(*view);
 }
 
+bool Engine::wait_given_back(std::chrono::steady_clock::time_point deadline) {
+    if (environment_.background) return applier_->wait_given_back(deadline);
+    while (drive()) {
+    }
+    return applier_->wait_given_back(SteadyClock::now());
+}
+
 QueryTime Engine::query_time() {
     const bool keep = options_.expiry.parked == ParkedExpiry::keep;
     return {clock_->now_unix_ns(), keep ? compaction::Parked::keep : compaction::Parked::expire};
@@ -110,6 +114,7 @@ Result<Settled> Engine::command(Command command) {
     if (log_->is_read_only())
         return Error{ErrorCode::read_only, "the log takes nothing more until the store is opened again", {}, 0, {}, 0};
     // What was captured before this call is decided on too: a claim of a letter that was just saved finds it.
+    (void)wait_given_back(SteadyClock::now() + kCatchUpMax);  // if it takes longer, the command finds the claim
     (void)drain_to_log(kCatchUpMax);  // a producer that is stuck holds back its own letters, not the command
     applier_->submit(std::move(command));
     while (!environment_.background && answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
