@@ -13,8 +13,8 @@ namespace {
 
 // What may lie at the top of a store directory.
 bool is_store_entry(const std::string& name) {
-    static const std::set<std::string> kNames{"LOCK", "outbox", "wal", "quarantine", "reserve"};
-    return kNames.contains(name) || name.starts_with("index.");
+    static const std::set<std::string> names{"LOCK", "outbox", "wal", "quarantine", "reserve"};
+    return names.contains(name) || name.starts_with("index.");
 }
 
 std::string parent_of(const std::string& path) {

@@ -36,7 +36,7 @@ Result<void> Engine::await(std::uint64_t end_position, bool durable) {
         }
         committer_->wake();
         const auto pause = SteadyClock::now() + kSomebodyElsesTurn;
-        const Result<void> waited =
+        Result<void> waited =
             durable ? progress.wait_settled(end_position, pause) : progress.wait_written(end_position, pause);
         if (waited || waited.error().code != ErrorCode::busy) return waited;
     }

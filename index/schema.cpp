@@ -267,7 +267,7 @@ std::optional<Head> decode_head(ByteView value) noexcept {
     return head;
 }
 
-Error corrupt_error(const std::string& path, std::string what) {
+Error corrupt_error(const std::string& path, const std::string& what) {
     return Error{ErrorCode::corrupt, "the index " + path + " contradicts itself: " + what, "", 0, path, 0};
 }
 

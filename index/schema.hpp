@@ -202,6 +202,6 @@ std::optional<Head> decode_head(ByteView value) noexcept;
 
 // ---- errors
 
-Error corrupt_error(const std::string& path, std::string what);
+Error corrupt_error(const std::string& path, const std::string& what);
 
 }  // namespace holdfast::index

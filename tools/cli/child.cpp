@@ -26,6 +26,7 @@ int spawn(const std::vector<std::string>& arguments, int report, pid_t& child) {
     std::vector<std::string> words{"holdfast"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
 

@@ -96,6 +96,7 @@ std::vector<std::string> environment_for(const Letter& letter) {
     set("HOLDFAST_MESSAGE_ID", letter.correlation.message_id);
     set("HOLDFAST_ORIGIN_TRACE_ID", letter.trace.origin_trace_id);
     std::vector<std::string> lines;
+    lines.reserve(variables.size());
     for (const auto& [name, value] : variables) lines.push_back(name + value);
     return lines;
 }
@@ -104,6 +105,7 @@ std::vector<std::string> environment_for(const Letter& letter) {
 int start(const std::string& command, const Letter& letter, const Descriptor& in, const Descriptor& err, pid_t& child) {
     std::vector<std::string> variables = environment_for(letter);
     std::vector<char*> environment;
+    environment.reserve(variables.size() + 1);
     for (std::string& variable : variables) environment.push_back(variable.data());
     environment.push_back(nullptr);
     std::string shell = "sh", flag = "-c", line = command;
