@@ -37,7 +37,7 @@ public:
     Result<std::optional<Name>> name_of(
         NameId id);  // the text lives as long as the transaction; nothing: no such number
 
-    Error corrupt(std::string what) const { return corrupt_error(path_, std::move(what)); }
+    Error corrupt(const std::string& what) const { return corrupt_error(path_, what); }
     Transaction& transaction() noexcept { return transaction_; }
 
 private:
