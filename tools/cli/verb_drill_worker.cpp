@@ -25,7 +25,10 @@ public:
     }
 
     ExitCode run(const Globals& globals) override {
-        const OpenedStore store = open_to_change(globals, WhenAbsent::make);
+        // What is spilled is shown only once it is taken in again, and the drill looks right after the next open.
+        Globals patient = globals;
+        patient.settings.push_back("outbox.when_full=wait");
+        const OpenedStore store = open_to_change(patient, WhenAbsent::make);
         if (!store) return store.code;
         std::atomic<std::uint64_t> next{0};
         std::atomic<bool> stop{false};
