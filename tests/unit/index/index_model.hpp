@@ -115,7 +115,8 @@ struct Model {
     // The keys of one table and facet, ascending. `facet` 0 for the tables without one.
     std::vector<ScanKey> table(Table table, NameId facet) const {
         std::vector<ScanKey> keys;
-        for (const auto& [id, row] : letters) {
+        for (const auto& letter : letters) {
+            const LetterRow& row = letter.second;
             const auto add = [&](bool belongs, std::int64_t time) {
                 if (belongs) keys.push_back({time, row.birth_lsn.value});
             };

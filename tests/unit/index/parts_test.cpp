@@ -117,14 +117,15 @@ TEST_F(DataFile, one_that_is_shorter_than_its_tree_is_damaged) {
 }
 
 TEST_F(DataFile, a_meta_page_that_is_not_one_is_damaged) {
-    for (const std::size_t page : {0, 4096}) {
-        for (const std::size_t offset : {10, 16, 20, 40}) {
+    for (const std::size_t page : {std::size_t{0}, std::size_t{4096}}) {
+        for (const std::size_t offset : std::initializer_list<std::size_t>{10, 16, 20, 40}) {
             std::string bytes = sound_;
             bytes[page + offset] = static_cast<char>(bytes[page + offset] ^ 0x18);
             ASSERT_EQ(check(bytes).state, DataFileState::damaged) << page << " " << offset;
             ASSERT_NE(check(bytes).why, "");
         }
-        for (const std::size_t offset : {80, 128, 136}) {  // roots and last page, in the newer one
+        for (const std::size_t offset :
+             std::initializer_list<std::size_t>{80, 128, 136}) {  // roots and last page, in the newer one
             std::string bytes = sound_;
             bytes[page + offset + 5] = 1;
             bytes[page + 144 + 7] = 1;
