@@ -23,10 +23,16 @@ std::optional<std::uint64_t> add(std::uint64_t number, std::int64_t delta) noexc
 }  // namespace
 
 Result<void> Flusher::begin(Tree& tree) {
-    dirty_pages_ = 0;
+    letters_touched_ = ids_touched_ = {};
+    entry_pages_touched_ = appended_bytes_ = 0;
     HOLDFAST_TRY_ASSIGN(const auto last, tree.last_uuid());
     uuid_max_ = last.value_or(IdKey{});
     return {};
+}
+
+std::uint64_t Flusher::dirty_pages() const noexcept {
+    return std::min(letters_touched_.touched, letters_touched_.there) +
+           std::min(ids_touched_.touched, ids_touched_.there) + entry_pages_touched_ + appended_bytes_ / kPageBytes;
 }
 
 Result<void> Flusher::flush(Tree& tree, const Pending& pending, const Head& head) {
@@ -130,21 +136,30 @@ Result<void> Flusher::flush_names(Tree& tree, const Pending& pending) {
             HOLDFAST_TRY(transaction.put(Db::names, key.view(), value.view()));
             break;
         }
-        dirty_pages_ += 2;
+        appended_bytes_ += 2 * name.text.size();
     }
     return {};
 }
 
 Result<void> Flusher::flush_letters(Tree& tree, const PendingRows& rows) {
+    row_pages_ = 0;
     if (row_ops_.empty()) return {};
-    HOLDFAST_TRY_ASSIGN(const DatabaseSize size, tree.transaction().size(Db::letters));
-    std::uint64_t appended_bytes = 0, touched = 0;
+    // Rows that are near each other share a page, some 25 of them; so, or better, do their entries.
+    constexpr std::uint64_t kRowsPerPage = 25;
+    Lsn touched_last;
+    const auto touch = [&](Lsn birth) {
+        if (birth.value - touched_last.value >= kRowsPerPage) {
+            ++row_pages_;
+            touched_last = birth;
+        }
+    };
     for (const RowOp& op : row_ops_) {
         if (rows.row(op.position).present) continue;
         HOLDFAST_TRY_ASSIGN(const bool erased, tree.transaction().erase(Db::letters, birth_key(op.birth).view()));
         if (!erased) return tree.corrupt("the row of letter LSN " + std::to_string(op.birth.value) + " is missing");
-        ++touched;
+        touch(op.birth);
     }
+    touched_last = Lsn{};
     HOLDFAST_TRY_ASSIGN(Cursor cursor, Cursor::open(tree.transaction(), Db::letters));
     HOLDFAST_TRY_ASSIGN(const bool any, cursor.last());
     Lsn last = any ? Lsn{load_be<std::uint64_t>(cursor.key(), 0)} : Lsn{};
@@ -157,25 +172,28 @@ Result<void> Flusher::flush_letters(Tree& tree, const PendingRows& rows) {
             HOLDFAST_TRY_ASSIGN(const bool found, cursor.find(key.view()));
             if (!found) return tree.corrupt("the row of letter LSN " + std::to_string(op.birth.value) + " is missing");
             HOLDFAST_TRY(cursor.put(key.view(), value));
-            ++touched;
+            touch(op.birth);
         } else if (op.birth > last) {
             HOLDFAST_TRY(cursor.append(key.view(), value));
             last = op.birth;
-            appended_bytes += value.size();
+            appended_bytes_ += value.size() + key.view().size();
         } else {
             HOLDFAST_TRY_ASSIGN(const bool inserted, cursor.insert(key.view(), value));
             if (!inserted) return tree.corrupt("letter LSN " + std::to_string(op.birth.value) + " has a row already");
-            ++touched;
+            touch(op.birth);
         }
     }
-    dirty_pages_ += appended_bytes / kPageBytes + std::min(touched, size.leaf_pages) + size.depth;
+    HOLDFAST_TRY_ASSIGN(const DatabaseSize size, tree.transaction().size(Db::letters));
+    letters_touched_.add(row_pages_, size);
     return {};
 }
 
 Result<void> Flusher::erase_entries(Tree& tree) {
     for (std::size_t i = 0; i < kTableCount; ++i) {
+        std::uint64_t erased_here = 0;
         for (const EntryOp& op : entry_ops_[i]) {
             if (op.put) continue;
+            ++erased_here;
             const EntryKey key = entry_key(static_cast<Table>(i + 1), op.facet);
             std::array<std::byte, kEntryBytes> value;
             encode_entry(op.entry, value);
@@ -183,8 +201,8 @@ Result<void> Flusher::erase_entries(Tree& tree) {
             if (!erased) {
                 return tree.corrupt("an entry of letter LSN " + std::to_string(op.entry.birth_lsn) + " is missing");
             }
-            ++dirty_pages_;
         }
+        entry_pages_touched_ += std::min(erased_here, row_pages_);
     }
     return {};
 }
@@ -231,7 +249,8 @@ Result<void> Flusher::put_group(Tree& tree, Cursor& cursor, EntryKey key, const 
     }
     const ByteView above_last = ByteView(entries_).subspan(below_last);
     if (!above_last.empty()) HOLDFAST_TRY(cursor.append_values(key.view(), above_last, kEntryBytes));
-    dirty_pages_ += below_last / kEntryBytes + above_last.size() / kPageBytes + 1;
+    entry_pages_touched_ += std::min<std::uint64_t>(below_last / kEntryBytes, row_pages_) + 1;
+    appended_bytes_ += above_last.size();
     return {};
 }
 

@@ -22,7 +22,7 @@ public:
     // As PendingRows has it, of the tree.
     bool is_above_all_uuids(const IdKey& key) const noexcept { return key.is_uuid && uuid_max_ < key; }
     // A guess at the pages that the transaction has made dirty, for whoever decides when to commit.
-    std::uint64_t dirty_pages() const noexcept { return dirty_pages_; }
+    std::uint64_t dirty_pages() const noexcept;
 
 private:
     struct RowOp {
@@ -34,6 +34,16 @@ private:
         Lsn birth;
         std::uint32_t position;
         bool put;  // else: this row goes
+    };
+    // Pages of one tree that the transaction has touched, guessed. Touched again they count again, so `touched` is held
+    // against what there is.
+    struct Touched {
+        std::uint64_t touched = 0;
+        std::uint64_t there = 0;
+        void add(std::uint64_t pages, const DatabaseSize& size) noexcept {
+            touched += pages;
+            there = size.leaf_pages;
+        }
     };
     struct EntryOp {
         NameId facet;
@@ -58,7 +68,10 @@ private:
     Result<void> flush_sources(Tree& tree, const Pending& pending);
 
     const Hashing& hashing_;
-    std::uint64_t dirty_pages_ = 0;
+    Touched letters_touched_, ids_touched_;
+    std::uint64_t entry_pages_touched_ = 0;
+    std::uint64_t appended_bytes_ = 0;
+    std::uint64_t row_pages_ = 0;  // of letters, that this flush touches
     IdKey uuid_max_;
     // Kept for their memory.
     std::vector<RowOp> row_ops_;

@@ -6,8 +6,6 @@
 namespace holdfast::index {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;  // only a guess is wanted
-
 SmallBytes<8> birth_value(Lsn birth) noexcept {
     SmallBytes<8> value;
     value.append_le(birth.value);
@@ -27,6 +25,8 @@ Result<std::string> id_of_birth(Tree& tree, const PendingRows& rows, Lsn birth) 
 
 Result<void> Flusher::flush_ids(Tree& tree, const PendingRows& rows) {
     const auto first_uuid = std::find_if(id_ops_.begin(), id_ops_.end(), [](const IdOp& op) { return op.key.is_uuid; });
+    HOLDFAST_TRY_ASSIGN(const DatabaseSize size, tree.transaction().size(Db::ids));
+    ids_touched_.add(0, size);
     for (auto op = id_ops_.begin(); op != first_uuid; ++op) {
         HOLDFAST_TRY(op->put ? put_hash(tree, rows, *op) : erase_hash(tree, rows, *op));
     }
@@ -37,8 +37,7 @@ Result<void> Flusher::flush_ids(Tree& tree, const PendingRows& rows) {
 Result<void> Flusher::flush_uuids(Tree& tree, std::size_t first, std::size_t end) {
     if (first == end) return {};
     const auto same_key = [&](std::size_t a, std::size_t b) { return id_ops_[a].key == id_ops_[b].key; };
-    HOLDFAST_TRY_ASSIGN(const DatabaseSize size, tree.transaction().size(Db::ids));
-    std::uint64_t appended_bytes = 0, touched = 0;
+    std::uint64_t touched = 0;
     for (std::size_t i = first; i < end; ++i) {
         if (id_ops_[i].put || (i != first && same_key(i - 1, i))) continue;
         HOLDFAST_TRY_ASSIGN(const bool erased, tree.transaction().erase(Db::ids, id_ops_[i].key.bytes().view()));
@@ -56,7 +55,7 @@ Result<void> Flusher::flush_uuids(Tree& tree, std::size_t first, std::size_t end
         if (!replaces && is_above_all_uuids(op.key)) {
             HOLDFAST_TRY(cursor.append(key.view(), value.view()));
             uuid_max_ = op.key;
-            appended_bytes += key.view().size() + value.view().size();
+            appended_bytes_ += key.view().size() + value.view().size();
             continue;
         }
         ++touched;
@@ -71,7 +70,8 @@ Result<void> Flusher::flush_uuids(Tree& tree, std::size_t first, std::size_t end
             if (!inserted) return tree.corrupt("the id of letter LSN " + std::to_string(op.birth.value) + " is taken");
         }
     }
-    dirty_pages_ += appended_bytes / kPageBytes + std::min(touched, size.leaf_pages) + size.depth;
+    HOLDFAST_TRY_ASSIGN(const DatabaseSize size, tree.transaction().size(Db::ids));
+    ids_touched_.add(touched, size);
     return {};
 }
 
@@ -89,7 +89,7 @@ Result<void> Flusher::put_hash(Tree& tree, const PendingRows& rows, const IdOp& 
                 return tree.corrupt("the id of letter LSN " + std::to_string(op.birth.value) + " is taken");
             }
         }
-        ++dirty_pages_;
+        ++ids_touched_.touched;
         return tree.transaction().put(Db::ids, key.view(), birth_value(op.birth).view());
     }
     return tree.corrupt("more than 256 ids have one hash");
@@ -113,7 +113,7 @@ Result<void> Flusher::erase_hash(Tree& tree, const PendingRows& rows, const IdOp
         if (other == id) return {};  // the row that comes has taken its place
     }
     if (!here) return tree.corrupt("the id of letter LSN " + std::to_string(op.birth.value) + " is missing");
-    ++dirty_pages_;
+    ++ids_touched_.touched;
     if (*here + 1 != count) {
         HOLDFAST_TRY(tree.transaction().put(Db::ids, op.key.bytes(*here).view(), birth_value(*last_birth).view()));
     }

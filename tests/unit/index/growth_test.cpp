@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/support/temp_directory.hpp"
@@ -114,6 +115,54 @@ TEST(IndexGrowth, an_index_that_is_filled_and_emptied_again_and_again_stays_smal
     }
     EXPECT_LE(index->bytes_on_disk(), bytes_early + bytes_early / 4);
     EXPECT_EQ(problems_of(*must(index->read())), std::vector<std::string>());
+}
+
+// Bytes that this process has handed to write calls.
+std::uint64_t bytes_written() {
+    std::ifstream counters("/proc/self/io");
+    std::string name;
+    for (std::uint64_t value = 0; counters >> name >> value;) {
+        if (name == "wchar:") return value;
+    }
+    return 0;
+}
+
+TEST(IndexGrowth, the_guess_at_dirty_pages_is_within_a_factor_of_two) {
+    if (bytes_written() == 0) GTEST_SKIP() << "this system does not count what a process writes";
+    constexpr std::uint64_t kLetters = 60'000;
+    const TempDirectory directory;
+    auto index = open_index(directory.path());
+    SmallRandom random(4);
+    const auto expect_guess = [&](const char* what) {
+        must(must(index->write())->flush());
+        const std::uint64_t guess = index->dirty_pages();
+        const std::uint64_t before = bytes_written();
+        must(index->commit());
+        const std::uint64_t pages = (bytes_written() - before) / 4096;
+        EXPECT_LE(pages, guess * 2) << what;
+        EXPECT_LE(guess, pages * 2) << what;
+    };
+    const auto change_state = [&](std::uint64_t birth, const char* status) {
+        WriteView* const view = must(index->write());
+        const LetterRow old = must(view->find_birth(Lsn{birth})).value();
+        LetterRow row = old;
+        row.status = must(view->intern(NameKind::status, status));
+        view->put_state(row, old);
+    };
+    for (std::uint64_t birth = 1; birth <= kLetters; ++birth) {
+        WriteView* const view = must(index->write());
+        view->put_letter(plain_row(*view, birth, uuid_id(birth)), std::nullopt);
+    }
+    expect_guess("letters in order");
+    for (std::uint64_t birth = 1; birth <= 20'000; ++birth) {
+        WriteView* const view = must(index->write());
+        view->put_letter(plain_row(*view, kLetters + birth, uuid_id(random.next(), random.next())), std::nullopt);
+    }
+    expect_guess("letters with random ids");
+    for (std::uint64_t birth = 1; birth <= 5000; ++birth) change_state(birth, "REPLAYING");
+    expect_guess("states in order");
+    for (int i = 0; i < 3000; ++i) change_state(random.below(kLetters) + 1, "RESOLVED");
+    expect_guess("states at random");
 }
 
 // Puts and commits until the disk refuses, changes and erases against the refusal, lifts it, and compares all of it.
