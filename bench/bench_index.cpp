@@ -84,10 +84,6 @@ private:
     LetterRow row_;
 };
 
-struct Filled {
-    std::uint64_t commits = 0;
-};
-
 // As the applier does it: names, the old version, the letter.
 void put_letters(Index& index, Letters& letters, std::uint64_t count, std::uint64_t& since_commit) {
     WriteView* view = must(index.write());

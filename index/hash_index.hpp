@@ -17,10 +17,11 @@ public:
     template <typename IsIt>
     std::uint32_t find(std::uint64_t hash, IsIt is_it) const {
         if (slots_.empty()) return kNone;
-        for (std::size_t at = start(hash);; at = (at + 1) & (slots_.size() - 1)) {
+        const auto low = static_cast<std::uint32_t>(hash);
+        for (std::size_t at = start(low);; at = (at + 1) & (slots_.size() - 1)) {
             const Slot& slot = slots_[at];
             if (slot.position == kNone) return kNone;
-            if (slot.hash == hash && is_it(slot.position)) return slot.position;
+            if (slot.hash == low && is_it(slot.position)) return slot.position;
         }
     }
 
@@ -28,14 +29,15 @@ public:
     template <typename IsIt>
     void set(std::uint64_t hash, std::uint32_t position, IsIt is_it) {
         if ((used_ + 1) * 2 > slots_.size()) widen();
-        for (std::size_t at = start(hash);; at = (at + 1) & (slots_.size() - 1)) {
+        const auto low = static_cast<std::uint32_t>(hash);
+        for (std::size_t at = start(low);; at = (at + 1) & (slots_.size() - 1)) {
             Slot& slot = slots_[at];
             if (slot.position == kNone) {
-                slot = {hash, position};
+                slot = {low, position};
                 ++used_;
                 return;
             }
-            if (slot.hash == hash && is_it(slot.position)) {
+            if (slot.hash == low && is_it(slot.position)) {
                 slot.position = position;
                 return;
             }
@@ -49,12 +51,12 @@ public:
 
 private:
     struct Slot {
-        std::uint64_t hash = 0;
+        std::uint32_t hash = 0;  // the low half: small slots are worth more than a hash that never repeats
         std::uint32_t position = kNone;
     };
     static constexpr std::size_t kSlotsMin = 64;
 
-    std::size_t start(std::uint64_t hash) const noexcept { return hash & (slots_.size() - 1); }
+    std::size_t start(std::uint32_t hash) const noexcept { return hash & (slots_.size() - 1); }
 
     void widen() {
         std::vector<Slot> old(std::max(kSlotsMin, slots_.size() * 2));

@@ -60,7 +60,7 @@ public:
     // Keys come without their rows: one whose row is not there in the same view is `corrupt`, for the caller to say.
     virtual Result<NameId> name_id(NameKind kind, std::string_view name) = 0;  // 0 when it is not in the dictionary
     virtual Result<std::string> name(NameId id) = 0;  // "" for 0; corrupt for a number that was never given
-    // Every counter row whose count is not 0.
+    // Every counter row whose count is not 0. No callback of a view may change the view.
     virtual Result<void> for_each_counter(const std::function<void(const CounterKey&, std::uint64_t)>& row) = 0;
     virtual Result<void> for_each_segment(
         const std::function<void(std::uint64_t segment_id, const SegmentUse&)>& row) = 0;

@@ -129,6 +129,7 @@ struct IdKey {
 IdKey uuid_key(const IdForm& uuid) noexcept;
 IdKey id_key(const IdForm& id, const Hashing& hashing) noexcept;
 std::optional<IdKey> decode_uuid_key(ByteView key) noexcept;  // nothing when it is not a UUID's
+bool is_hash_key(ByteView key) noexcept;
 
 using NameNumberKey = SmallBytes<5>;
 using NameHashKey = SmallBytes<11>;

@@ -100,6 +100,10 @@ std::optional<IdKey> decode_uuid_key(ByteView key) noexcept {
     return IdKey{true, load_be<std::uint64_t>(key, 1), load_be<std::uint64_t>(key, 9)};
 }
 
+bool is_hash_key(ByteView key) noexcept {
+    return key.size() == kIdKeyBytesMax && load_be<std::uint8_t>(key, 0) == kTagHash;
+}
+
 NameNumberKey name_number_key(NameId id) noexcept {
     NameNumberKey key;
     key.append_be(kTagNumber);

@@ -48,7 +48,11 @@ Result<std::optional<Lsn>> Tree::birth_at(ByteView key) {
 Result<std::optional<IdKey>> Tree::last_uuid() {
     HOLDFAST_TRY_ASSIGN(Cursor cursor, Cursor::open(transaction_, Db::ids));
     HOLDFAST_TRY_ASSIGN(const bool any, cursor.last());
-    return any ? decode_uuid_key(cursor.key()) : std::nullopt;
+    if (!any) return std::optional<IdKey>();
+    const std::optional<IdKey> uuid = decode_uuid_key(cursor.key());
+    // What is neither a UUID's key nor the last of the hashes says nothing about the UUIDs there are.
+    if (!uuid && !is_hash_key(cursor.key())) return corrupt("its last id does not check out");
+    return uuid;
 }
 
 Result<std::optional<LetterRow>> Tree::find_birth(Lsn birth) {

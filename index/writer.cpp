@@ -105,9 +105,14 @@ Result<NameId> Writer::intern(NameKind kind, std::string_view name) {
         return Error{
             ErrorCode::invalid_argument, "a name has " + std::to_string(name.size()) + " bytes", "name", 0, "", 0};
     }
+    LastName& last = last_names_[static_cast<std::size_t>(kind) % last_names_.size()];
+    if (last.kind == kind && last.text == name) return last.id;
     cache_key_.assign(1, static_cast<char>(kind));
     cache_key_.append(name);
-    if (const auto known = name_cache_.find(cache_key_); known != name_cache_.end()) return known->second;
+    if (const auto known = name_cache_.find(cache_key_); known != name_cache_.end()) {
+        last = {kind, std::string(name), known->second};
+        return known->second;
+    }
     HOLDFAST_TRY_ASSIGN(NameId id, name_id(kind, name));
     if (id == 0) {
         id = head_.next_name++;
@@ -123,7 +128,7 @@ std::uint64_t& Writer::tally_of(const LetterRow& row) noexcept {
     return archived_ != 0 && row.status == archived_ ? head_.totals.archived : head_.totals.live;
 }
 
-// The same version, changed. An erased old row comes before the new one in `pending_.rows`; here there is only one.
+// The same version, changed.
 void Writer::replace(const LetterRow& row, const LetterRow& old) {
     HOLDFAST_ASSERT(row.birth_lsn == old.birth_lsn && row.id == old.id);
     pending_.rows.put(row, &old);
@@ -139,7 +144,7 @@ void Writer::put_letter(const LetterRow& row, const std::optional<LetterRow>& ol
     if (old && old->birth_lsn == row.birth_lsn) return replace(row, *old);
     if (old) {
         HOLDFAST_ASSERT(row.id == old->id);
-        pending_.rows.erase(*old);
+        pending_.rows.erase(*old);  // before the new row is put: the later one is what find gives
         pending_.count(*old, -1);
         --tally_of(*old);
         ++head_.totals.overwritten;
@@ -311,6 +316,7 @@ void Writer::abort() noexcept {
     records_since_flush_ = records_since_commit_ = 0;
     // Numbers given to names since the last commit are taken back.
     name_cache_.clear();
+    last_names_ = {};
     if (archived_ >= head_.next_name) archived_ = 0;
 }
 

@@ -4,6 +4,7 @@
 // transaction that had to be aborted is done again from there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -78,6 +79,12 @@ private:
     std::optional<Tree> tree_;
     std::unordered_map<std::string, NameId> name_cache_;  // by kind and name, as cache_key_ is made
     std::string cache_key_;
+    struct LastName {
+        NameKind kind = NameKind::stream;
+        std::string text;
+        NameId id = 0;
+    };
+    std::array<LastName, 5> last_names_;  // by kind: statuses seldom change from letter to letter
     NameId archived_ = 0;  // the number of the status ARCHIVED, if it has one
     std::uint64_t records_since_flush_ = 0;
     std::uint64_t records_since_commit_ = 0;
