@@ -1,6 +1,7 @@
 #include "engine/verify_compare.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace holdfast::engine {
 namespace {
@@ -51,9 +52,16 @@ private:
                    range.offset < std::uint64_t{at.offset} + at.frame_bytes;
         });
     }
-    void only_in_log(const NamedRow& row) const { problem_("index: it lacks " + name_of(row)); }
-    void only_in_index(const NamedRow& row) const {
-        if (!is_damaged(row.row.letter)) problem_("index: it holds " + name_of(row) + ", which the log does not");
+    void lacks(const NamedRow& row) const { problem_("index: it lacks " + name_of(row)); }
+    // Of an id whose newest version is damaged now, the log shows the version before: judged when all are seen.
+    void only_in_log(NamedRow&& row) {
+        if (damaged_.empty()) return lacks(row);
+        only_in_log_.push_back(std::move(row));
+    }
+    void only_in_index(const NamedRow& row) {
+        if (!is_damaged(row.row.letter))
+            return problem_("index: it holds " + name_of(row) + ", which the log does not");
+        ids_damaged_.insert(row.row.id);
     }
     void in_both(const NamedRow& log, const NamedRow& index) const {
         if (log == index) return;
@@ -64,6 +72,8 @@ private:
 
     const std::vector<wal::DamagedRange>& damaged_;
     const std::function<void(std::string)>& problem_;
+    std::vector<NamedRow> only_in_log_;
+    std::set<std::string> ids_damaged_;
 };
 
 // Both come in the same order: a merge.
@@ -83,7 +93,7 @@ Result<void> Comparison::rows(RowWalk& log, IndexChild& index) {
         const bool log_first = in_log && (!in_index || in_log->key() < in_index->key());
         const bool index_first = in_index && (!in_log || in_index->key() < in_log->key());
         if (log_first) {
-            only_in_log(*in_log);
+            only_in_log(std::move(*in_log));
         } else if (index_first) {
             only_in_index(*in_index);
         } else {
@@ -94,6 +104,9 @@ Result<void> Comparison::rows(RowWalk& log, IndexChild& index) {
             HOLDFAST_TRY_ASSIGN(in_log, log.next());
         }
         if (move_index) HOLDFAST_TRY(step_index());
+    }
+    for (const NamedRow& row : only_in_log_) {
+        if (!ids_damaged_.contains(row.row.id)) lacks(row);
     }
     return {};
 }
