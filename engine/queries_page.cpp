@@ -8,9 +8,8 @@ namespace holdfast::engine {
 namespace {
 
 constexpr std::uint32_t kPageLettersMax = 10'000;
-constexpr std::size_t kRowsPerTurn = 1'024;              // found in one view, then read
-constexpr std::uint64_t kPageBytesMax = 64ULL << 20;     // a page with more in it ends early
-constexpr std::uint64_t kStreamBytesMax = 256ULL << 20;  // the same for find_by_stream, which has no second page
+constexpr std::size_t kRowsPerTurn = 1'024;           // found in one view, then read
+constexpr std::uint64_t kPageBytesMax = 64ULL << 20;  // a page with more in it ends early
 
 // What a letter takes in memory, near enough to bound a page by it.
 std::uint64_t bytes_of(const Letter& letter) {
@@ -147,7 +146,7 @@ Result<LetterList> query_stream(ViewRunner& runner, std::string_view stream) {
         HOLDFAST_TRY_ASSIGN(const RowPage found,
                             find_in_view(runner, selector, time, false, after, kRowsPerTurn, false, stale));
         for (const FoundRow& row : found.rows) {
-            if (list.letters.size() == DlqStore::kFindByStreamLettersMax || bytes >= kStreamBytesMax) {
+            if (list.letters.size() == DlqStore::kFindByStreamLettersMax || bytes >= DlqStore::kFindByStreamBytesMax) {
                 list.cut = true;
                 return list;
             }

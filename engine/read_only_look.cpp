@@ -1,8 +1,11 @@
 #include "engine/read_only_look.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 
 #include "engine/apply.hpp"
+#include "engine/forked_child.hpp"
 #include "engine/letter_reader.hpp"
 #include "engine/overlay_view.hpp"
 #include "engine/store_info.hpp"
@@ -11,6 +14,7 @@ namespace holdfast::engine {
 namespace {
 
 constexpr int kTriesMax = 3;
+constexpr std::chrono::minutes kRehearsalMax{2};  // one that takes longer goes in circles
 
 // Where letters lie that are in no segment. Segment ids end at half of this.
 constexpr std::uint64_t kInMemory = ~std::uint64_t{0};
@@ -281,6 +285,37 @@ Result<Look> Looking::run() {
 
 }  // namespace
 
+namespace {
+
+bool has_index(const LookTerms& terms) {
+    std::error_code absent;
+    for (const auto& entry : std::filesystem::directory_iterator(terms.layout.index_root, absent)) {
+        if (entry.path().filename().string().starts_with("index.")) return true;
+    }
+    return false;
+}
+
+// The same look in a child first: a page of the index with a flipped bit can crash its reader, and that is to be the
+// child. Says what is wrong with the index; nothing when it can be used, or when there can be no child.
+std::string rehearse(const LookTerms& terms) {
+    if (terms.access == OwnerSigns::Access::unknown || !has_index(terms)) return {};
+    Options quiet;
+    quiet.log_level = "off";
+    const Events nobody(quiet);
+    const LookTerms rehearsed{terms.disk, terms.layout, nobody, terms.access, true};
+    const Result<void> done = try_in_child(
+        [&]() -> Result<void> {
+            HOLDFAST_TRY_ASSIGN(const Look look, Looking(rehearsed).run());
+            (void)look;  // that it could be taken is all there is to know
+            return {};
+        },
+        kRehearsalMax);
+    const bool is_fault = !done && (done.error().code == ErrorCode::corrupt || done.error().code == ErrorCode::busy);
+    return is_fault ? done.error().message : std::string{};
+}
+
+}  // namespace
+
 OwnerSigns look_for_owner(Disk& disk, const Layout& layout) {
     OwnerSigns signs;
     Result<std::unique_ptr<File>> lock = disk.open(layout.lock, OpenMode::read);
@@ -297,20 +332,23 @@ OwnerSigns look_for_owner(Disk& disk, const Layout& layout) {
 }
 
 // A live owner writes while we read: what looks damaged may only be half of a write, or a segment that came after the
-// listing. What is damaged stays so. An index that turns out to be corrupted is done without.
+// listing. What is damaged stays so. An index that crashes its reader, or turns out to be corrupted, is done without.
 Result<Look> take_look(const LookTerms& terms) {
     LookTerms now = terms;
-    std::string index_fault;
+    std::string index_fault = now.use_index ? rehearse(terms) : std::string{};
+    now.use_index = now.use_index && index_fault.empty();
     for (int tries = 1;; ++tries) {
         Result<Look> look = Looking(now).run();
         if (!look && look.error().code == ErrorCode::corrupt && now.use_index) {
-            terms.events.say(Event::Kind::log_line, "the index is not used: " + look.error().message);
             index_fault = look.error().message;
             now.use_index = false;
             continue;
         }
         if (look && look->unsettled && tries < kTriesMax) continue;
-        if (look && !now.use_index) look->index_fault = std::move(index_fault);
+        if (look && !index_fault.empty()) {
+            terms.events.say(Event::Kind::log_line, "the index is not used: " + index_fault);
+            look->index_fault = std::move(index_fault);
+        }
         return look;
     }
 }

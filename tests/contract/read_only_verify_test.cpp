@@ -1,7 +1,7 @@
 // Property: verify finds every damage of the log and every difference between index and log, blames neither where there
 //           is none, and survives an index that crashes whoever reads it.
-// Method:   healthy stores in every state; indexes changed behind the store's back, one thing at a time; bits flipped in
-//           the index and in the log. Seeds from HOLDFAST_SEEDS, else a few.
+// Method:   healthy stores in every state; indexes changed behind the store's back, one thing at a time; bits flipped
+//           in the index and in the log. Seeds from HOLDFAST_SEEDS, else a few.
 // Oracle:   what was changed.
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ namespace holdfast {
 
 struct LetterList {
     std::vector<Letter> letters;  // oldest first: smallest created_at, then LSN
-    bool cut = false;             // there are more than the documented bound
+    bool cut = false;             // not all: more than the bound, or one whose bytes do not check out
 };
 
 class DlqStore {
@@ -33,13 +33,15 @@ public:
     // Empty for a letter that is missing, EXPIRED, or whose expires_at has passed (SPEC S4).
     virtual Result<std::optional<Letter>> find_by_id(std::string_view id) = 0;
 
-    // Every status, oldest first. At most kFindByStreamLettersMax letters, with `cut` set when there are more.
+    // Every status, oldest first. At most kFindByStreamLettersMax letters, and no more once they take
+    // kFindByStreamBytesMax, with `cut` set when there are more.
     virtual Result<LetterList> find_by_stream(std::string_view stream) = 0;
 
     // PENDING letters of the stream. -1: this store cannot count.
     virtual std::int64_t count(std::string_view stream) = 0;
 
     static constexpr std::size_t kFindByStreamLettersMax = 10'000;
+    static constexpr std::uint64_t kFindByStreamBytesMax = 256ULL << 20;
 
     // A shared instance that discards, finds nothing and counts 0. Refuses only an id that it could not return.
     // Thread-safe.
