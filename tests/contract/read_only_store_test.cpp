@@ -78,7 +78,7 @@ TEST(ReadOnlyStore, answers_as_the_owner_did_with_an_index_without_one_and_with_
     }
     {
         SCOPED_TRACE("without an index");
-        made.delete_index();
+        made.lose_index();
         const std::unique_ptr<Store> look = made.look();
         expect_same(ask(*look), owned);
     }
@@ -204,7 +204,7 @@ TEST(ReadOnlyStore, shows_what_can_be_read_of_a_damaged_store) {
     query.limit = 1'000;
     for (const bool with_index : {true, false}) {
         SCOPED_TRACE(with_index ? "with its index" : "without an index");
-        if (!with_index) made.delete_index();
+        if (!with_index) made.lose_index();
         const std::unique_ptr<Store> look = made.look();
         const Page page = value_of(look->list(query));
         EXPECT_EQ(page.letters.size(), 199U);

@@ -41,7 +41,7 @@ void make_left_in_ring(RealStore& made) {
 
 void make_without_index(RealStore& made) {
     make_closed(made);
-    made.delete_index();
+    made.lose_index();
 }
 
 void make_damaged(RealStore& made) {

@@ -70,7 +70,7 @@ public:
         }
         return newest;
     }
-    void delete_index() const { std::filesystem::remove_all(index_directory()); }
+    void lose_index() const { std::filesystem::remove_all(index_directory()); }
 
     TempDirectory directory;
     Options options;
