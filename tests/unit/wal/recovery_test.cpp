@@ -43,7 +43,7 @@ protected:
         FrameBatch::Entry& entry = batch.entries()[0];
         entry.header.kind = kind;
         entry.header.lsn = entry.header.origin_lsn = lsn;
-        const SegmentHeader& header = look().segments.back().header;
+        const SegmentHeader header = look().segments.back().header;
         encode_header(entry.header, {header.salt, header.segment_id, offset}, batch.buffer());
         disk.overwrite(newest, offset, batch.frame(entry));
     }
