@@ -100,10 +100,9 @@ private:
 
     // capture
     Result<LetterId> admit(const Letter& letter, Durability durability, bool is_save);
-    struct Encoded;
-    Result<void> put_in_ring(const Letter& letter, const Encoded& encoded, Durability durability, bool is_save);
+    Result<void> put_in_ring(const Letter& letter, const Filled& filled, Durability durability, bool is_save);
     std::optional<wal::Ring::Reservation> reserve_waiting(std::uint32_t slot_bytes, std::chrono::nanoseconds patience);
-    Result<void> shed(const Letter& letter, const Encoded& encoded, Durability durability, std::string_view reason);
+    Result<void> shed(const Letter& letter, const Filled& filled, Durability durability, std::string_view reason);
     Result<void> await(std::uint64_t end_position, bool durable);
 
     // spills

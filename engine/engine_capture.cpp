@@ -21,15 +21,11 @@ Error full_error() {
                  0};
 }
 
-}  // namespace
+std::uint32_t payload_bytes(const Filled& filled) noexcept {
+    return static_cast<std::uint32_t>(filled.sizes.meta_bytes + filled.sizes.body_bytes);
+}
 
-struct Engine::Encoded {
-    Filled filled;
-    EncodedSizes sizes;
-    std::uint32_t payload_bytes() const noexcept {
-        return static_cast<std::uint32_t>(sizes.meta_bytes + sizes.body_bytes);
-    }
-};
+}  // namespace
 
 Result<LetterId> Engine::capture(const Letter& letter, Durability durability) {
     return admit(letter, durability, false);
@@ -45,52 +41,40 @@ Result<LetterId> Engine::admit(const Letter& letter, Durability durability, bool
         ring.count_rejected();
         return Error{ErrorCode::closed, "the store is closed", {}, 0, {}, 0};
     }
-    Encoded encoded;
+    // Used where it lies: an id alone is 256 bytes to copy.
     Result<Filled> filled = fill_in(letter, options_, environment_.clock->wall_unix_ns(), clock_->now_unix_ns());
     if (!filled) {
         ring.count_rejected();
         return std::move(filled).error();
     }
-    encoded.filled = std::move(filled).value();
-    encoded.sizes = measure(letter, encoded.filled, options_.replay.history_entries);
-    if (encoded.sizes.meta_bytes + encoded.sizes.body_bytes > options_.letter.bytes_max) {
-        ring.count_rejected();
-        return Error{ErrorCode::invalid_argument,
-                     "the letter is " + std::to_string(encoded.sizes.meta_bytes + encoded.sizes.body_bytes) +
-                         " bytes; letter.bytes_max is " + std::to_string(options_.letter.bytes_max),
-                     "letter.bytes_max",
-                     0,
-                     {},
-                     0};
-    }
-    if (encoded.filled.domain_filed_as_other) domains_other_.fetch_add(1, std::memory_order_relaxed);
-    HOLDFAST_TRY(put_in_ring(letter, encoded, durability, is_save));
-    return encoded.filled.id;
+    if (filled->domain_filed_as_other) domains_other_.fetch_add(1, std::memory_order_relaxed);
+    HOLDFAST_TRY(put_in_ring(letter, *filled, durability, is_save));
+    return filled->id;
 }
 
-Result<void> Engine::put_in_ring(const Letter& letter, const Encoded& encoded, Durability durability, bool is_save) {
+Result<void> Engine::put_in_ring(const Letter& letter, const Filled& filled, Durability durability, bool is_save) {
     wal::Ring& ring = outbox_->ring();
     if (log_->is_read_only()) {
-        if (!is_save) return shed(letter, encoded, durability, "the log is read-only");
+        if (!is_save) return shed(letter, filled, durability, "the log is read-only");
         ring.count_rejected();
         return Error{ErrorCode::read_only, "the log could not be synced; open the store again", {}, 0, {}, 0};
     }
     wal::SlotFields fields;
-    fields.captured_unix_ns = encoded.filled.captured_unix_ns;
-    fields.meta_bytes = static_cast<std::uint32_t>(encoded.sizes.meta_bytes);
-    fields.body_bytes = static_cast<std::uint32_t>(encoded.sizes.body_bytes);
+    fields.captured_unix_ns = filled.captured_unix_ns;
+    fields.meta_bytes = static_cast<std::uint32_t>(filled.sizes.meta_bytes);
+    fields.body_bytes = static_cast<std::uint32_t>(filled.sizes.body_bytes);
     const bool awaited = durability == Durability::power;
     fields.flags = static_cast<std::uint8_t>((awaited ? wal::kSlotAwaited : 0) | (is_save ? kSlotIsSave : 0));
 
     std::array<std::byte, 32> large_name{};
-    std::uint32_t slot_bytes = encoded.payload_bytes();
+    std::uint32_t slot_bytes = payload_bytes(filled);
     if (slot_bytes > ring.payload_bytes_max()) {
         Bytes bytes(slot_bytes);
-        encode_into(letter, encoded.filled, options_.replay.history_entries, encoded.sizes, bytes);
+        encode_into(letter, filled, options_.replay.history_entries, filled.sizes, bytes);
         const ByteView whole(bytes);
         Result<std::array<std::byte, 32>> written =
             ring.write_large(whole.first(fields.meta_bytes), whole.subspan(fields.meta_bytes));
-        if (!written && !is_save) return shed(letter, encoded, durability, written.error().message);
+        if (!written && !is_save) return shed(letter, filled, durability, written.error().message);
         if (!written) {
             ring.count_rejected();
             return std::move(written).error();
@@ -107,14 +91,14 @@ Result<void> Engine::put_in_ring(const Letter& letter, const Encoded& encoded, D
         if (fields.kind == wal::SlotKind::large_letter) ring.remove_large(large_name);
         committer_->wake();
         if (!is_save && options_.outbox.when_full != WhenFull::drop)
-            return shed(letter, encoded, durability, "the outbox is full");
+            return shed(letter, filled, durability, "the outbox is full");
         is_save ? ring.count_rejected() : ring.count_dropped();
         return full_error();
     }
     if (fields.kind == wal::SlotKind::large_letter) {
         std::copy(large_name.begin(), large_name.end(), room->payload.begin());
     } else {
-        encode_into(letter, encoded.filled, options_.replay.history_entries, encoded.sizes, room->payload);
+        encode_into(letter, filled, options_.replay.history_entries, filled.sizes, room->payload);
     }
     ring.publish(*room, fields);
 
@@ -144,13 +128,12 @@ std::optional<wal::Ring::Reservation> Engine::reserve_waiting(std::uint32_t slot
 }
 
 // To the spill file, or to stderr: counted, and never an error of the failing call unless nothing took it.
-Result<void> Engine::shed(const Letter& letter, const Encoded& encoded, Durability durability,
-                          std::string_view reason) {
-    Bytes bytes(encoded.payload_bytes());
-    encode_into(letter, encoded.filled, options_.replay.history_entries, encoded.sizes, bytes);
+Result<void> Engine::shed(const Letter& letter, const Filled& filled, Durability durability, std::string_view reason) {
+    Bytes bytes(payload_bytes(filled));
+    encode_into(letter, filled, options_.replay.history_entries, filled.sizes, bytes);
     const ByteView whole(bytes);
     const FallbackTier tier =
-        fallback_->take(whole.first(encoded.sizes.meta_bytes), whole.subspan(encoded.sizes.meta_bytes),
+        fallback_->take(whole.first(filled.sizes.meta_bytes), whole.subspan(filled.sizes.meta_bytes),
                         {outbox_->ring().id(), 0}, durability == Durability::power, reason);
     if (tier == FallbackTier::spilled) {
         outbox_->ring().count_spilled();
