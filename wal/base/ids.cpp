@@ -19,13 +19,19 @@ constexpr std::uint64_t kRandABits = 12;  // RFC 9562, section 5.7: rand_a is 12
 constexpr std::uint64_t kRandBBits = 62;
 constexpr std::uint64_t kRandBMask = (std::uint64_t{1} << kRandBBits) - 1;
 
-void write_uuid_text(const std::array<std::uint8_t, 16>& bytes, char* to) noexcept {
+constexpr std::array<std::array<char, 2>, 256> make_hex_pairs() noexcept {
     constexpr char kDigits[] = "0123456789abcdef";
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
-        *to++ = kDigits[bytes[i] >> 4];
-        *to++ = kDigits[bytes[i] & 0xf];
-    }
+    std::array<std::array<char, 2>, 256> pairs{};
+    for (std::size_t byte = 0; byte < pairs.size(); ++byte) pairs[byte] = {kDigits[byte >> 4], kDigits[byte & 0xf]};
+    return pairs;
+}
+
+// Every capture without an id of its own writes one: a byte at a time, from a table.
+void write_uuid_text(const std::array<std::uint8_t, 16>& bytes, char* to) noexcept {
+    static constexpr std::array<std::array<char, 2>, 256> kHexPairs = make_hex_pairs();
+    static constexpr std::uint8_t kOffsets[] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+    for (std::size_t i = 0; i < bytes.size(); ++i) std::memcpy(to + kOffsets[i], kHexPairs[bytes[i]].data(), 2);
+    for (const std::size_t dash : {8, 13, 18, 23}) to[dash] = '-';
 }
 
 // Counts the forks this process came through, so that a child does not repeat its parent's ids. 1 and up.
@@ -90,9 +96,10 @@ LetterId LetterId::make_uuid_v7(std::int64_t unix_ms) noexcept {
     const std::uint64_t low = (std::uint64_t{0b10} << kRandBBits) | generator.rand_b;
     for (std::size_t i = 0; i < 8; ++i) bytes[8 + i] = static_cast<std::uint8_t>(low >> (56 - 8 * i));
 
-    std::array<char, kUuidTextBytes> text;
-    write_uuid_text(bytes, text.data());
-    return LetterId(std::string_view(text.data(), text.size()));
+    LetterId id;
+    id.size_ = kUuidTextBytes;
+    write_uuid_text(bytes, id.bytes_.data());
+    return id;
 }
 
 bool is_canonical_uuid(std::string_view text) noexcept {

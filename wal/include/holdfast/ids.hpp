@@ -29,7 +29,8 @@ inline constexpr std::size_t kLetterIdBytesMax = 255;
 // A letter's id: owned bytes kept inline, so that capture can return one without an allocation.
 class LetterId {
 public:
-    LetterId() = default;
+    // Not defaulted: `LetterId{}`, and whatever has one in it, would then zero 255 bytes first.
+    LetterId() noexcept : size_(0) {}
 
     // Bytes beyond kLetterIdBytesMax are not accepted: check `text.size()` first; the store does.
     explicit LetterId(std::string_view text) noexcept
@@ -49,7 +50,7 @@ public:
     friend bool operator<(const LetterId& a, const LetterId& b) noexcept { return a.view() < b.view(); }
 
 private:
-    std::uint8_t size_ = 0;
+    std::uint8_t size_;
     std::array<char, kLetterIdBytesMax> bytes_;
 };
 
