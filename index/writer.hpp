@@ -85,7 +85,7 @@ private:
         NameId id = 0;
     };
     std::array<LastName, 5> last_names_;  // by kind: statuses seldom change from letter to letter
-    NameId archived_ = 0;  // the number of the status ARCHIVED, if it has one
+    NameId archived_ = 0;                 // the number of the status ARCHIVED, if it has one
     std::uint64_t records_since_flush_ = 0;
     std::uint64_t records_since_commit_ = 0;
     bool broken_ = false;  // a sync failed: nothing more is written here

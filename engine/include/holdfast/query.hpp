@@ -32,10 +32,10 @@ struct ListQuery {
 };
 
 struct Page {
-    std::vector<Letter> letters;  // oldest first unless newest_first: created_at, then LSN
+    std::vector<Letter> letters;             // oldest first unless newest_first: created_at, then LSN
     std::optional<std::string> next_cursor;  // there may be more; also on a page cut short at 64 MiB of letters
-    bool stale = false;            // could not catch up within 1 s: this is what is there (SPEC S10)
-    std::uint64_t unreadable = 0;  // letters of this page whose bytes did not check out
+    bool stale = false;                      // could not catch up within 1 s: this is what is there (SPEC S10)
+    std::uint64_t unreadable = 0;            // letters of this page whose bytes did not check out
 };
 
 struct CountResult {
