@@ -195,12 +195,25 @@ void write_file(const std::string& path, std::string_view bytes) {
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-std::map<std::string, std::string> bytes_under(const std::string& directory) {
-    std::map<std::string, std::string> all;
+FileBytes bytes_under(const std::string& directory) {
+    FileBytes all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
         all[entry.path().string()] = entry.is_regular_file() ? read_file(entry.path().string()) : "";
     }
     return all;
+}
+
+std::vector<std::string> changed_since(const FileBytes& before, const std::string& directory) {
+    const FileBytes after = bytes_under(directory);
+    std::vector<std::string> names;
+    for (const auto& [name, bytes] : before) {
+        const auto now = after.find(name);
+        if (now == after.end() || now->second != bytes) names.push_back(name);
+    }
+    for (const auto& [name, bytes] : after) {
+        if (!before.contains(name)) names.push_back(name);
+    }
+    return names;
 }
 
 }  // namespace holdfast::testing

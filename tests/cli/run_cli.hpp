@@ -56,6 +56,10 @@ std::vector<std::string> lines_of(const std::string& text);
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, std::string_view bytes);
 // Every file under `directory`: name and bytes, for "not a byte changed".
-std::map<std::string, std::string> bytes_under(const std::string& directory);
+using FileBytes = std::map<std::string, std::string>;
+FileBytes bytes_under(const std::string& directory);
+inline const std::vector<std::string> kNoFiles;
+// The names of those that came, went or are different now.
+std::vector<std::string> changed_since(const FileBytes& before, const std::string& directory);
 
 }  // namespace holdfast::testing

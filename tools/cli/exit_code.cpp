@@ -7,6 +7,14 @@
 #include "tools/cli/text.hpp"
 
 namespace holdfast::cli {
+namespace {
+
+// The same code also stands for filesystems; `detail` says what it is that is not supported.
+bool is_newer_format(const Error& error) noexcept {
+    return error.detail == "format" || error.detail == "frame" || error.detail == "codec version";
+}
+
+}  // namespace
 
 ExitCode exit_code_of(const Error& error) noexcept {
     switch (error.code) {
@@ -20,8 +28,7 @@ ExitCode exit_code_of(const Error& error) noexcept {
         case ErrorCode::conflict:
             return ExitCode::refused;
         case ErrorCode::unsupported:
-            // The same code also stands for filesystems; only a format has this word in its message.
-            return error.message.find("format") == std::string::npos ? ExitCode::error : ExitCode::newer_format;
+            return is_newer_format(error) ? ExitCode::newer_format : ExitCode::error;
         case ErrorCode::invalid_argument:
         case ErrorCode::not_found:
         case ErrorCode::closed:

@@ -150,7 +150,9 @@ private:
     // Everything up to `stop` must be UTF-8 without control characters.
     Result<void> plain(std::size_t stop) {
         std::string_view rest = text_.substr(position_, stop - position_);
-        while (!rest.empty()) {
+        while (true) {
+            rest.remove_prefix(plain_prefix(rest));
+            if (rest.empty()) break;
             const auto point = take_code_point(rest);
             if (!point || *point < 0x20) {
                 position_ = stop - rest.size() - (point ? 1 : 0);

@@ -58,17 +58,28 @@ std::optional<std::uint32_t> take_code_point(std::string_view& rest) noexcept {
     return point;
 }
 
+std::size_t plain_prefix(std::string_view text) noexcept {
+    std::size_t bytes = 0;
+    while (bytes < text.size() && text[bytes] >= ' ' && text[bytes] <= '~') ++bytes;
+    return bytes;
+}
+
 bool is_utf8(std::string_view bytes) noexcept {
-    while (!bytes.empty()) {
+    while (true) {
+        bytes.remove_prefix(plain_prefix(bytes));
+        if (bytes.empty()) return true;
         if (!take_code_point(bytes)) return false;
     }
-    return true;
 }
 
 std::string escape_for_terminal(std::string_view bytes) {
     std::string out;
     out.reserve(bytes.size());
-    while (!bytes.empty()) {
+    while (true) {
+        const std::size_t plain = plain_prefix(bytes);
+        out += bytes.substr(0, plain);
+        bytes.remove_prefix(plain);
+        if (bytes.empty()) return out;
         const std::string_view before = bytes;
         const auto point = take_code_point(bytes);
         if (!point) {
@@ -88,13 +99,16 @@ std::string escape_for_terminal(std::string_view bytes) {
             out += before.substr(0, before.size() - bytes.size());
         }
     }
-    return out;
 }
 
 std::string json_on_one_line(std::string_view json) {
     std::string out;
     out.reserve(json.size());
-    while (!json.empty()) {
+    while (true) {
+        const std::size_t plain = plain_prefix(json);
+        out += json.substr(0, plain);
+        json.remove_prefix(plain);
+        if (json.empty()) return out;
         const std::string_view before = json;
         const auto point = take_code_point(json);
         if (!point) {  // not reached for JSON, which is UTF-8
@@ -107,7 +121,6 @@ std::string json_on_one_line(std::string_view json) {
             out += before.substr(0, before.size() - json.size());
         }
     }
-    return out;
 }
 
 std::size_t columns_of(std::string_view text) noexcept {

@@ -13,6 +13,9 @@ bool is_utf8(std::string_view bytes) noexcept;
 // One code point taken from the front of `rest`, which is moved past it; nothing when the bytes there are not UTF-8.
 std::optional<std::uint32_t> take_code_point(std::string_view& rest) noexcept;
 
+// How many bytes at the front are printable ASCII: most text is, and needs no second look.
+std::size_t plain_prefix(std::string_view text) noexcept;
+
 // Control characters (C0, DEL, C1), bidirectional overrides and bytes that are not UTF-8 as \n, \t, \xNN or \uNNNN, so
 // that stored data can neither move the cursor nor look like another line. A backslash stays as it is.
 std::string escape_for_terminal(std::string_view bytes);

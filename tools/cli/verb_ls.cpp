@@ -14,10 +14,14 @@ constexpr std::uint64_t kPageLettersMax = 1000;
 
 std::vector<std::string> row_of(const Letter& letter, Form form) {
     std::string error = letter.error.message.value_or(letter.error.type.value_or(""));
-    if (form == Form::table) error = cut_to_columns(error, 80);
+    auto created_at = letter.created_at;
+    if (form == Form::table) {  // as much as fits a line; the other forms have all of it
+        error = cut_to_columns(error, 80);
+        if (created_at) created_at = std::chrono::floor<std::chrono::milliseconds>(*created_at);
+    }
     return {
         letter.id,
-        letter.created_at ? format_time(*letter.created_at) : "",
+        created_at ? format_time(*created_at) : "",
         letter.status,
         letter.stream,
         letter.failure_type,
