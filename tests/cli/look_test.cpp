@@ -143,6 +143,19 @@ TEST_F(Look, forms_hold_what_their_name_says) {
     EXPECT_EQ(run({"ls", "-o", "xml"}).code, 2);
 }
 
+// SPEC: P1
+TEST_F(Look, a_terminal_gets_a_table_in_colour_unless_it_wants_none) {
+    put_letters(1, R"(,"error":{"message":"\u001b[31mred"})");
+    const std::string shown = run_cli_on_terminal({"--store", store(), "ls"});
+    if (shown.empty()) GTEST_SKIP() << "no terminal can be made here";
+    EXPECT_TRUE(shown.starts_with("\x1b[1mID")) << shown;
+    EXPECT_NE(shown.find("\\x1b[31mred"), std::string::npos) << shown;
+    const std::string plain = run_cli_on_terminal({"--store", store(), "ls"}, {{"NO_COLOR", "1"}});
+    EXPECT_TRUE(plain.starts_with("ID")) << plain;
+    EXPECT_EQ(plain.find('\x1b'), std::string::npos) << plain;
+    EXPECT_TRUE(run_cli_on_terminal({"--store", store(), "ls", "--json"}).starts_with("{"));
+}
+
 TEST_F(Look, stats_and_info_have_the_fields_of_the_contract) {
     put_letters(3);
     const nlohmann::json stats = run({"stats", "--json"}).json();

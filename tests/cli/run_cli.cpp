@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -47,25 +48,18 @@ void drain(int& descriptor, std::string& to) {
     }
 }
 
-}  // namespace
-
-CliProcess::CliProcess(const CliArguments& arguments, const std::map<std::string, std::string>& environment) {
-    std::signal(SIGPIPE, SIG_IGN);
-    Pipe in, out, err;
+pid_t spawn(const CliArguments& arguments, const std::map<std::string, std::string>& environment,
+            const posix_spawn_file_actions_t& files) {
     std::vector<std::string> words{"holdfast"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<std::string> variables = environment_with(environment);
     std::vector<char*> argv, envp;
+    argv.reserve(words.size() + 1);
+    envp.reserve(variables.size() + 1);
     for (std::string& word : words) argv.push_back(word.data());
     for (std::string& variable : variables) envp.push_back(variable.data());
     argv.push_back(nullptr);
     envp.push_back(nullptr);
-
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, in.ends[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, out.ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files, err.ends[1], STDERR_FILENO);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t defaults;
@@ -73,8 +67,23 @@ CliProcess::CliProcess(const CliArguments& arguments, const std::map<std::string
     sigaddset(&defaults, SIGPIPE);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    EXPECT_EQ(::posix_spawn(&child_, HOLDFAST_CLI, &files, &attributes, argv.data(), envp.data()), 0) << HOLDFAST_CLI;
+    pid_t child = 0;
+    EXPECT_EQ(::posix_spawn(&child, HOLDFAST_CLI, &files, &attributes, argv.data(), envp.data()), 0) << HOLDFAST_CLI;
     posix_spawnattr_destroy(&attributes);
+    return child;
+}
+
+}  // namespace
+
+CliProcess::CliProcess(const CliArguments& arguments, const std::map<std::string, std::string>& environment) {
+    std::signal(SIGPIPE, SIG_IGN);
+    Pipe in, out, err;
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, in.ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, out.ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, err.ends[1], STDERR_FILENO);
+    child_ = spawn(arguments, environment, files);
     posix_spawn_file_actions_destroy(&files);
     ::close(in.ends[0]);
     ::close(out.ends[1]);
@@ -174,6 +183,22 @@ CliRun run_cli(const CliArguments& arguments, std::string_view input,
     CliProcess process(arguments, environment);
     process.write(input);
     return process.finish();
+}
+
+std::string run_cli_on_terminal(const CliArguments& arguments, const std::map<std::string, std::string>& environment) {
+    int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "";
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, ::ptsname(terminal), O_RDWR | O_NOCTTY, 0);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    const pid_t child = spawn(arguments, environment, files);
+    posix_spawn_file_actions_destroy(&files);
+    std::string shown;
+    while (terminal >= 0) drain(terminal, shown);  // ends with EIO when the command has closed its side
+    ::waitpid(child, nullptr, 0);
+    return shown;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -52,6 +52,10 @@ private:
 CliRun run_cli(const CliArguments& arguments, std::string_view input = {},
                const std::map<std::string, std::string>& environment = {});
 
+// What the command writes to a terminal. Its stderr goes nowhere.
+std::string run_cli_on_terminal(const CliArguments& arguments,
+                                const std::map<std::string, std::string>& environment = {});
+
 std::vector<std::string> lines_of(const std::string& text);
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, std::string_view bytes);
