@@ -31,7 +31,7 @@ void write_uuid_text(const std::array<std::uint8_t, 16>& bytes, char* to) noexce
     static constexpr std::array<std::array<char, 2>, 256> kHexPairs = make_hex_pairs();
     static constexpr std::uint8_t kOffsets[] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
     for (std::size_t i = 0; i < bytes.size(); ++i) std::memcpy(to + kOffsets[i], kHexPairs[bytes[i]].data(), 2);
-    for (const std::size_t dash : {8, 13, 18, 23}) to[dash] = '-';
+    for (const std::size_t dash : {8U, 13U, 18U, 23U}) to[dash] = '-';
 }
 
 // Counts the forks this process came through, so that a child does not repeat its parent's ids. 1 and up.
