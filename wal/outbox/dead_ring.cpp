@@ -23,6 +23,14 @@ struct FoundSlot {
     ByteView payload;
 };
 
+// A large letter's lengths are in its slot's header and in the payload. Whoever takes the letter apart goes by the
+// header, and the file's length is compared with the payload: so the two must say the same.
+bool says_its_lengths(const SlotHeader& header, ByteView payload) noexcept {
+    if (header.fields.kind != SlotKind::large_letter) return true;
+    const auto large = decode_large_payload(payload);
+    return large && large->meta_bytes == header.fields.meta_bytes && large->body_bytes == header.fields.body_bytes;
+}
+
 // The bytes of a ring as a table of units.
 class Image {
 public:
@@ -47,6 +55,7 @@ public:
         if (!header || slot_units(header->payload_bytes) > layout_.units - index) return std::nullopt;
         const ByteView payload = bytes_.subspan(unit_offset(index) + kSlotHeaderBytes, header->payload_bytes);
         if (slot_payload_check(payload, slot_seed(ring_id_, position)) != header->payload_check) return std::nullopt;
+        if (!says_its_lengths(*header, payload)) return std::nullopt;
         return FoundSlot{*header, payload};
     }
 

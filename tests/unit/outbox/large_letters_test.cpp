@@ -5,6 +5,8 @@
 #include "tests/support/sim_disk.hpp"
 #include "tests/unit/outbox/ring_letters.hpp"
 #include "wal/outbox/ring.hpp"
+#include "wal/outbox/ring_layout.hpp"
+#include "wal/outbox/slot.hpp"
 
 namespace holdfast::wal {
 namespace {
@@ -180,6 +182,33 @@ TEST_P(LargeLetterFiles, a_damaged_or_missing_one_costs_itself_only) {
         EXPECT_TRUE(outcome);
         EXPECT_EQ(bad, 1u);
         (void)disk_.remove(path);  // one kind of harm has done so already
+        ring_ = std::move(Ring::create_mapped(disk_, directory_, Uuid{}, small_ring())).value();
+    }
+}
+
+// Its checks hold and its file is whole; only whoever takes the letter apart would go by lengths that are not there.
+TEST_P(LargeLetterFiles, a_slot_that_says_other_lengths_than_its_payload_is_bad) {
+    for (const bool meta_differs : {true, false}) {
+        (void)publish_large(1, 1000);
+        const std::string letter_path = only_file();
+        const Bytes last = made_payload(1, 2, 10);
+        ASSERT_TRUE(publish(*ring_, last));
+        const std::string path = directory_ + "/" + ring_name(*ring_);
+        const std::uint64_t offset = ring_layout(kSmallRingBytes).units_offset;
+        const Bytes content = disk_.content(path);
+        SlotHeaderBytes bytes{};
+        std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
+        auto header = decode_slot_header(bytes, ring_->id(), 0);
+        ASSERT_TRUE(header);
+        ++(meta_differs ? header->fields.meta_bytes : header->fields.body_bytes);
+        disk_.overwrite(path, offset, encode_slot_header(*header, slot_seed(ring_->id(), 0)));
+
+        std::uint64_t bad = 0;
+        Result<void> outcome;
+        EXPECT_EQ(recover(bad, outcome), std::vector<Bytes>{last});
+        EXPECT_TRUE(outcome);
+        EXPECT_EQ(bad, 1u);
+        ASSERT_TRUE(disk_.remove(letter_path));
         ring_ = std::move(Ring::create_mapped(disk_, directory_, Uuid{}, small_ring())).value();
     }
 }
