@@ -193,7 +193,7 @@ TEST_F(LogOpens, damaged_bytes_are_copied_once) {
 TEST_F(LogOpens, quarantine_takes_no_more_than_its_limit) {
     FrameBatch batch = batch_of({"one", std::string(1000, 'x'), "three", std::string(1000, 'y'), "five"});
     ASSERT_TRUE(kit.log->append(batch) && kit.log->sync({&batch}));
-    for (const std::size_t i : {1, 3})
+    for (const std::size_t i : {1U, 3U})
         disk.overwrite(kit.path(0), batch.entries()[i].location.offset + 90, as_bytes("?"));
     kit.options.quarantine_bytes_max = 1500;
     ASSERT_TRUE(kit.open(Lsn{5}));

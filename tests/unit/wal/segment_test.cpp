@@ -81,7 +81,7 @@ TEST(Segment, a_flipped_bit_anywhere_in_the_header_is_refused) {
 TEST(Segment, zeros_and_short_headers_are_told_apart) {
     EXPECT_EQ(problem(Bytes(kSegmentHeaderBytes)), HeaderProblem::all_zero);
     const Bytes bytes = encoded();
-    for (const std::size_t size : {0, 1, 39, 4095}) {
+    for (const std::size_t size : {0U, 1U, 39U, 4095U}) {
         EXPECT_EQ(problem(ByteView(bytes).first(size)), HeaderProblem::too_short) << size;
     }
     Bytes one_bit(kSegmentHeaderBytes);
