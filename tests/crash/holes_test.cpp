@@ -161,6 +161,28 @@ TEST(Holes, a_document_that_imitates_a_published_slot_is_a_document) {
     EXPECT_EQ((*sim.store->get("again"))->document, imitation.document);
 }
 
+// Looked at from inside each sync of the log: what is acknowledged then is so whether or not the sync succeeds.
+// SPEC: S3, C1
+TEST(Holes, nobody_is_told_and_no_ring_space_is_given_back_before_the_sync) {
+    SimStore sim;
+    ASSERT_TRUE(sim.open());
+    ASSERT_TRUE(sim.store->save(make_letter("before"), {}));
+    engine::Outbox& outbox = sim.engine().outbox();
+    const std::uint64_t before = outbox.progress().settled();
+    int syncs = 0;
+    sim.disk.set_before_call([&](SimCall call, const std::string& path) {
+        if (call != SimCall::sync_data || path.find("/wal/") == std::string::npos) return;
+        ++syncs;
+        EXPECT_EQ(outbox.progress().settled(), before);
+        EXPECT_EQ(outbox.ring().released_position(), before);
+    });
+    ASSERT_TRUE(sim.store->save(make_letter("during"), {}));
+    sim.disk.set_before_call({});
+    EXPECT_EQ(syncs, 1);
+    EXPECT_GT(outbox.progress().settled(), before);
+    EXPECT_EQ(outbox.ring().released_position(), outbox.progress().settled());
+}
+
 // SPEC: S3
 TEST(Holes, a_sync_that_fails_is_rescued_into_a_new_segment_and_the_save_holds) {
     SimStore sim;

@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "tests/lint/dev_command.hpp"
+
+namespace holdfast::lint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -17,20 +18,7 @@ namespace fs = std::filesystem;
 // The issue whose rows the suite answers for. Raised as issues are closed.
 constexpr const char* kIssueAnsweredFor = "2";
 
-struct Ran {
-    std::string output;
-    bool succeeded;
-};
-
-Ran trace(const std::string& arguments) {
-    const std::string command = "'" HOLDFAST_SOURCE_DIR "/tools/dev' trace " + arguments;
-    std::FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return {"cannot run " + command, false};
-    std::string output;
-    std::array<char, 4096> piece{};
-    while (std::fgets(piece.data(), static_cast<int>(piece.size()), pipe) != nullptr) output += piece.data();
-    return {output, pclose(pipe) == 0};
-}
+Ran trace(const std::string& arguments) { return run_dev("trace " + arguments); }
 
 TEST(Trace, every_row_owed_by_now_is_cited_by_a_test) {
     const Ran ran = trace(kIssueAnsweredFor);
@@ -56,3 +44,4 @@ TEST(Trace, a_row_owed_by_now_without_a_test_is_named) {
 }
 
 }  // namespace
+}  // namespace holdfast::lint
