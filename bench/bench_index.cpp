@@ -105,8 +105,8 @@ void put_letters(Index& index, Letters& letters, std::uint64_t count, std::uint6
 }
 
 std::unique_ptr<Index> open_in(const std::string& path) {
-    std::string why;
-    return must(Index::open(path, Uuid{}, Lsn{~std::uint64_t{0}}, IndexOptions{}, why));
+    Discarded discarded;
+    return must(Index::open(path, Uuid{}, Lsn{~std::uint64_t{0}}, IndexOptions{}, discarded));
 }
 
 void fill(benchmark::State& state, Ids ids) {

@@ -50,10 +50,11 @@ Result<void> Applier::apply_range(Lsn last) {
     };
     const auto damage = [&](const wal::DamagedRange& range) {
         damaged_.fetch_add(1, std::memory_order_relaxed);
-        events_.say(Event::Kind::corruption_found,
-                    wal::segment_file_name(range.segment_id) + " at " + std::to_string(range.offset) + ": " +
-                        std::to_string(range.bytes) + " bytes, LSN " + std::to_string(range.lsn_first.value) + " to " +
-                        std::to_string(range.lsn_last.value) + ": " + range.why);
+        events_.say(Event::Kind::corruption_found, wal::describe(range));
+        const Result<void> kept = log_.quarantine(range);
+        const bool is_gone = !kept && kept.error().code == ErrorCode::not_found;  // the whole segment: nothing to copy
+        if (!kept && !is_gone)
+            events_.say(Event::Kind::log_line, "damaged bytes were not copied: " + kept.error().message);
     };
     HOLDFAST_TRY(wal::scan(disk_, log_.directory(), log_.segments(), options, apply_one, damage));
     HOLDFAST_TRY(std::move(failed));

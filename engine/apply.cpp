@@ -99,7 +99,9 @@ index::SourceRow load_cursor_entry(ByteView entry) {
 
 Applied apply_cursor(index::WriteView& view, ByteView meta) {
     const std::vector<index::SourceRow> rows = decode_cursor_entries(meta);
-    for (const index::SourceRow& row : rows) view.put_source(row);
+    for (const index::SourceRow& row : rows) {
+        (row.flags & kSourceForgotten) != 0 ? view.erase_source(row.source_id) : view.put_source(row);
+    }
     return rows.empty() ? Applied::undecodable : Applied::changed;
 }
 

@@ -30,7 +30,7 @@ Result<Applied> apply_frame(index::WriteView& view, const FrameInLog& frame);
 
 // Cursor frames (FORMAT.md, "Cursor").
 inline constexpr std::size_t kCursorEntryBytes = 72;
-inline constexpr std::uint32_t kSourceFinal = 1, kSourceIsSpill = 2, kSourceIsAnonymous = 4;
+inline constexpr std::uint32_t kSourceFinal = 1, kSourceIsSpill = 2, kSourceIsAnonymous = 4, kSourceForgotten = 8;
 void append_cursor_entry(const index::SourceRow& row, Bytes& to);
 // The entries of a cursor frame; none when the meta is no whole number of them.
 std::vector<index::SourceRow> decode_cursor_entries(ByteView meta);

@@ -117,6 +117,9 @@ void Committer::take_large(const wal::SlotView& slot, CommittedBatch& batch) {
     const Result<void> read = outbox_.ring().read_large(slot, name, large_buffer_);
     if (!read) {
         slot_lost(slot);
+        // Lost to the store, perhaps not to whoever looks at the disk: what there is of it is kept.
+        const Result<void> kept = outbox_.ring().set_large_aside(name, log_.quarantine_directory());
+        if (!kept) events_.say(Event::Kind::log_line, "a large letter was not set aside: " + kept.error().message);
         return;
     }
     const wal::FrameSource source{outbox_.ring().id(), slot.end_position};

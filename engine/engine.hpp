@@ -20,13 +20,11 @@
 #include "engine/fork_guard.hpp"
 #include "engine/outbox.hpp"
 #include "engine/owner_lock.hpp"
+#include "engine/sources.hpp"
 #include "index/index.hpp"
 #include "wal/log.hpp"
 
 namespace holdfast::engine {
-
-// What draining and taking in must not repeat: per source, everything below this position is in the log.
-using SourcePositions = std::unordered_map<std::uint64_t, index::SourceRow>;
 
 // What the log's end told at open.
 struct LogEnd {
@@ -95,6 +93,8 @@ private:
     Result<void> drain_dead_rings();
     Result<void> drain_dead_ring(const std::string& name,
                                  const std::unordered_map<std::uint64_t, std::vector<std::uint64_t>>& spilled);
+    void set_aside(const std::string& large_letter);
+    Result<void> fold_gone_sources();
     Result<void> make_outbox();
     void start_threads();
 

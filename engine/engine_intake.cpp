@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <future>
 #include <limits>
+#include <optional>
+#include <set>
 
 #include "engine/engine.hpp"
+#include "wal/outbox/ring_layout.hpp"
+#include "wal/quarantine.hpp"
 
 namespace holdfast::engine {
 
@@ -12,19 +16,6 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 1U << 20;
 constexpr std::size_t kChunkLetters = 1024;
-
-// A dead ring's last word: everything offered is accounted for, the difference is lost. After a power cut the counters
-// in its header can be older than its slots: offered is then what is known of.
-void close_account(index::SourceRow& row, const wal::RingCounters& counters, std::uint64_t spilled_waiting,
-                   std::uint64_t bad_slots) {
-    row.rejected = counters.rejected;
-    row.dropped = counters.dropped;
-    row.spilled = std::max({row.spilled, counters.spilled, spilled_waiting});
-    const std::uint64_t known = row.logged + row.rejected + row.dropped + row.spilled + row.lost;
-    row.offered = std::max(counters.offered, known + bad_slots);
-    row.lost += row.offered - known;
-    row.flags = kSourceFinal;
-}
 
 }  // namespace
 
@@ -47,7 +38,38 @@ Result<void> Engine::drain_dead_rings() {
     for (const wal::RingFile& ring : rings) {
         if (!ring.alive) HOLDFAST_TRY(drain_dead_ring(ring.name, spilled));
     }
-    return {};
+    return fold_gone_sources();
+}
+
+// The directories are synced before the frame is: a name that is gone from one then never comes back, since no id is
+// used twice.
+Result<void> Engine::fold_gone_sources() {
+    Disk& disk = *environment_.disk;
+    std::set<std::uint64_t> there;
+    HOLDFAST_TRY_ASSIGN(const std::vector<std::string> rings, disk.list(layout_.outbox));
+    for (const std::string& name : rings) there.insert(wal::ring_id_of_ring(name).value_or(0));
+    const bool has_spills = disk.info(layout_.fallback).has_value();
+    if (has_spills) {
+        HOLDFAST_TRY_ASSIGN(const std::vector<std::string> spills, disk.list(layout_.fallback));
+        for (const std::string& name : spills) there.insert(wal::spill_id_of(name));
+    }
+    const auto is_there = [&there](std::uint64_t source_id) { return there.contains(source_id); };
+    const std::optional<Bytes> meta = engine::fold_gone_sources(sources_, is_there);
+    if (!meta) return {};
+    HOLDFAST_TRY(disk.sync_directory(layout_.outbox));
+    if (has_spills) HOLDFAST_TRY(disk.sync_directory(layout_.fallback));
+    wal::FrameBatch batch;
+    (void)batch.add(wal::FrameKind::cursor, *meta, {});  // its entry number is of no use
+    HOLDFAST_TRY(log_->append(batch));
+    return log_->sync({&batch});
+}
+
+// A large letter that cannot be read counts as lost, and what there is of it is kept.
+void Engine::set_aside(const std::string& large_letter) {
+    const Result<void> kept =
+        wal::quarantine_file(*environment_.disk, layout_.quarantine, layout_.outbox, large_letter);
+    const std::string outcome = kept ? "moved to " + layout_.quarantine : "stays: " + kept.error().message;
+    events_.say(Event::Kind::corruption_found, "outbox/" + large_letter + ": cannot be read, " + outcome);
 }
 
 Result<void> Engine::drain_dead_ring(const std::string& name,
@@ -55,10 +77,10 @@ Result<void> Engine::drain_dead_ring(const std::string& name,
     Disk& disk = *environment_.disk;
     Result<wal::DeadRing> read = wal::read_dead_ring(disk, layout_.outbox, name, uuid_);
     if (!read) {
+        // It stays where it is, and is tried at each open: whoever can read it then takes its letters in.
         const ErrorCode code = read.error().code;
-        if (code == ErrorCode::busy) return {};
-        if (code != ErrorCode::corrupt) return read.error();
-        events_.say(Event::Kind::corruption_found, "outbox/" + name + ": " + read.error().message);
+        const bool is_gone = code == ErrorCode::busy || code == ErrorCode::not_found;
+        if (!is_gone) events_.say(Event::Kind::corruption_found, "outbox/" + name + ": " + read.error().message);
         return {};
     }
     const auto known = sources_.find(read->id());
@@ -89,8 +111,10 @@ Result<void> Engine::drain_dead_ring(const std::string& name,
         if (batch.bytes() >= kChunkBytes) failed = write_out();
         return failed.has_value();
     };
-    HOLDFAST_TRY(read->for_each(row.position, take, bad));
+    std::vector<std::string> unreadable;
+    HOLDFAST_TRY(read->for_each(row.position, take, bad, &unreadable));
     HOLDFAST_TRY(std::move(failed));
+    for (const std::string& file : unreadable) set_aside(file);
     close_account(row, read->counters(), origins == spilled.end() ? 0 : origins->second.size(), bad);
     Bytes entry;
     append_cursor_entry(row, entry);

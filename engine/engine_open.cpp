@@ -1,6 +1,7 @@
 // Opening: lock, recover, index, log, dead rings, own ring, threads. Nothing is written to the log before recovery has
 // read it, and nothing new is logged before what dead processes left in their rings is: their letters are older.
 #include <algorithm>
+#include <cerrno>
 #include <set>
 
 #include "engine/engine.hpp"
@@ -22,20 +23,12 @@ std::string parent_of(const std::string& path) {
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-void note_source(const wal::FrameRead& frame, SourcePositions& sources) {
-    const auto kind = static_cast<wal::FrameKind>(frame.header.kind);
-    if (kind == wal::FrameKind::cursor) {
-        for (const index::SourceRow& row : decode_cursor_entries(frame.meta())) {
-            index::SourceRow& known = sources[row.source_id];
-            if (row.position >= known.position) known = row;
-        }
-    } else if (frame.header.source_id != 0) {
-        index::SourceRow& known = sources[frame.header.source_id];
-        known.source_id = frame.header.source_id;
-        if (frame.header.source_position <= known.position) return;
-        known.position = frame.header.source_position;
-        ++known.logged;
-    }
+// No log comes this far between the commits of an index: one that says so is not an older log's, but damaged.
+constexpr std::uint64_t kLsnLeapMax = 1ULL << 40;
+
+Lsn believable(Lsn applied, Lsn last_lsn) {
+    const bool possible = applied > last_lsn && applied.value - last_lsn.value <= kLsnLeapMax;
+    return possible ? applied : Lsn{};
 }
 
 }  // namespace
@@ -114,9 +107,9 @@ Result<void> Engine::open_log_and_index() {
                      layout_.wal,
                      0};
     }
-    std::string discarded;
+    index::Discarded discarded;
     HOLDFAST_TRY_ASSIGN(index_, index::Index::open(layout_.index_root, uuid_, recovery.last_lsn, {}, discarded));
-    if (!discarded.empty()) events_.say(Event::Kind::index_discarded, discarded);
+    if (!discarded.why.empty()) events_.say(Event::Kind::index_discarded, discarded.why);
     Lsn applied;
     {
         HOLDFAST_TRY_ASSIGN(const std::unique_ptr<index::ReadView> view, index_->read());
@@ -124,9 +117,13 @@ Result<void> Engine::open_log_and_index() {
         HOLDFAST_TRY_ASSIGN(const std::vector<index::SourceRow> rows, view->sources());
         for (const index::SourceRow& row : rows) sources_[row.source_id] = row;
     }
-    // What the index has applied was durable: with that known, a tail that lacks it is damage, not a crash.
-    if (applied > recovery.durable_witness) {
-        HOLDFAST_TRY_ASSIGN(recovery, wal::recover(disk, layout_.wal, applied));
+    // What an index had applied was durable: with that known, a tail that lacks it is damage, not a crash.
+    const Lsn witness = std::max(applied, believable(discarded.applied, recovery.last_lsn));
+    if (witness > recovery.durable_witness) {
+        HOLDFAST_TRY_ASSIGN(recovery, wal::recover(disk, layout_.wal, witness));
+    }
+    for (const wal::DamagedRange& range : recovery.damaged) {
+        events_.say(Event::Kind::corruption_found, wal::describe(range));
     }
     HOLDFAST_TRY_ASSIGN(LogEnd end, read_log_end(recovery, applied));
     sources_ = std::move(end.sources);
@@ -137,7 +134,7 @@ Result<void> Engine::open_log_and_index() {
     log_options.quarantine_directory = layout_.quarantine;
     log_options.warn = [this](const std::string& line) { events_.say(Event::Kind::corruption_found, line); };
     HOLDFAST_TRY_ASSIGN(log_, wal::Log::open(disk, *clock_, layout_.wal, recovery, uuid_,
-                                             std::max(applied, recovery.durable_witness), log_options));
+                                             std::max(witness, recovery.durable_witness), log_options));
     frames_ = make_log_frame_reader(log_->reader());
     spill_writer_ = std::make_unique<wal::SpillWriter>(disk, *clock_, layout_.fallback, uuid_);
     fallback_ = std::make_unique<Fallback>(*spill_writer_, events_);
@@ -161,7 +158,7 @@ Result<LogEnd> Engine::read_log_end(const wal::Recovery& recovery, Lsn index_app
     time.note_segment(recovery.segments.back().header.created_guarded_ns);
     const auto look = [&](const wal::FrameRead& frame) {
         time.note(frame.header, frame.meta());
-        if (frame.header.lsn > index_applied) note_source(frame, end.sources);
+        if (frame.header.lsn > index_applied) note_source({frame.header, frame.location, frame.meta()}, end.sources);
         return true;
     };
     HOLDFAST_TRY(wal::scan(*environment_.disk, layout_.wal, recovery.segments, options, look, {}));
@@ -185,7 +182,16 @@ Result<void> Engine::make_outbox() {
         }
     }
     if (!outbox_) {
-        outbox_ = std::make_unique<Outbox>(wal::Ring::create_anonymous(disk, ring_options), RingPromise::nothing);
+        std::unique_ptr<wal::Ring> in_memory = wal::Ring::create_anonymous(disk, ring_options);
+        if (!in_memory) {
+            return Error{ErrorCode::io,
+                         "outbox.capacity_bytes: no memory for " + std::to_string(ring_options.file_bytes) + " bytes",
+                         "outbox.capacity_bytes",
+                         ENOMEM,
+                         {},
+                         0};
+        }
+        outbox_ = std::make_unique<Outbox>(std::move(in_memory), RingPromise::nothing);
     }
     committer_ = std::make_unique<Committer>(*log_, *outbox_, *fallback_, *applier_, *clock_, events_);
     applier_->connect(*committer_);

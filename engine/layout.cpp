@@ -6,9 +6,10 @@ namespace holdfast::engine {
 
 namespace {
 
+// Symbolic links are followed here, once: below a store's own directory no link is. One that leads nowhere stays.
 std::string absolute_path(const std::string& path) {
     std::error_code failed;
-    std::string made = std::filesystem::absolute(path, failed).lexically_normal().string();
+    std::string made = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed).string();
     if (failed) return path;
     while (made.size() > 1 && made.back() == '/') made.pop_back();
     return made;

@@ -86,14 +86,14 @@ Result<CountResult> count_by_walk(ViewRunner& runner, const Selector& selector, 
     }
 }
 
-// Sums of the sources. A spill file's letters were offered to the ring they came from.
+// Sums of the sources. A spill file's letters were offered to the ring they came from. Source 0 is the sum of those
+// that are gone, with what was taken in from spill files as its logged letters.
 void add_sources(const std::vector<index::SourceRow>& sources, Conservation& conservation) {
     std::uint64_t spilled = 0, taken_in = 0;
     for (const index::SourceRow& source : sources) {
-        if ((source.flags & kSourceIsSpill) != 0) {
-            taken_in += source.logged;
-            continue;
-        }
+        const bool is_spill = (source.flags & kSourceIsSpill) != 0;
+        if (is_spill || source.source_id == 0) taken_in += source.logged;
+        if (is_spill) continue;
         conservation.offered += source.offered;
         conservation.rejected += source.rejected;
         conservation.dropped += source.dropped;

@@ -24,10 +24,10 @@ public:
         const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
         Disk& disk = posix_disk();  // an index lies on the real one, whatever the log lies on
         directory_ = (parent / ("holdfast-verify-" + disk.random_uuid().to_string())).string();
-        std::string discarded_why;
+        index::Discarded discarded;
         if (!failed && disk.make_directory(directory_)) {
             Result<std::unique_ptr<index::Index>> made =
-                index::Index::open(directory_, store_uuid, Lsn{}, index::IndexOptions{}, discarded_why);
+                index::Index::open(directory_, store_uuid, Lsn{}, index::IndexOptions{}, discarded);
             if (made) index_ = std::move(*made);
         }
         if (!index_) memory_ = make_overlay_view(nullptr);

@@ -104,26 +104,28 @@ struct Chosen {
     std::unique_ptr<Writer> writer;
 };
 
-// The highest complete generation if it can be used, else nothing; `why` says what was wrong.
+// The highest complete generation if it can be used, else nothing; `discarded` says what was wrong.
 Result<Chosen> choose_generation(const std::string& root, const std::vector<std::uint64_t>& numbers, Lsn log_last_lsn,
                                  const Uuid& store_uuid, const Hashing& hashing, std::uint64_t map_bytes,
-                                 std::string& why) {
+                                 Discarded& discarded) {
     for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
         HOLDFAST_TRY_ASSIGN(OpenedGeneration opened,
                             open_generation(root, *number, store_uuid, hashing, Access::owner, map_bytes));
-        why = opened.why;
+        discarded.why = opened.why;
         if (opened.usable == Usable::incomplete) continue;
         // A complete one that is doubted is not replaced by an older one, which may know of segments that are gone.
         if (opened.usable != Usable::yes) return Chosen{};
         const Lsn applied = opened.generation->head.applied;
         if (applied > log_last_lsn) {
-            why = opened.generation->directory + ": it is ahead of the log: LSN " + std::to_string(applied.value) +
-                  ", and the log ends at " + std::to_string(log_last_lsn.value);
+            discarded.applied = applied;
+            discarded.why = opened.generation->directory + ": it is ahead of the log: LSN " +
+                            std::to_string(applied.value) + ", and the log ends at " +
+                            std::to_string(log_last_lsn.value);
             return Chosen{};
         }
         auto writer = make_writer(*opened.generation);
         if (!writer && writer.error().code == ErrorCode::corrupt) {
-            why = writer.error().message;
+            discarded.why = writer.error().message;
             return Chosen{};
         }
         if (!writer) return std::move(writer).error();
@@ -136,15 +138,15 @@ Result<Chosen> choose_generation(const std::string& root, const std::vector<std:
 
 Result<std::unique_ptr<Index>> open_with_hash_mask(const std::string& root, Uuid store_uuid, Lsn log_last_lsn,
                                                    const IndexOptions& options, std::uint64_t hash_mask,
-                                                   std::string& discarded_why) {
+                                                   Discarded& discarded) {
     Hashing hashing = Hashing::of_store(store_uuid);
     hashing.mask = hash_mask;
-    discarded_why.clear();
+    discarded = {};
     HOLDFAST_TRY_ASSIGN(const std::vector<std::uint64_t> numbers, list_generations(root));
     HOLDFAST_TRY_ASSIGN(Chosen chosen, choose_generation(root, numbers, log_last_lsn, store_uuid, hashing,
-                                                         options.map_bytes, discarded_why));
+                                                         options.map_bytes, discarded));
     if (chosen.generation) {
-        discarded_why.clear();
+        discarded = {};
     } else {
         const std::uint64_t next = numbers.empty() ? 1 : numbers.back() + 1;
         HOLDFAST_TRY_ASSIGN(chosen.generation, make_generation(root, next, store_uuid, hashing, options.map_bytes));
@@ -158,8 +160,8 @@ Result<std::unique_ptr<Index>> open_with_hash_mask(const std::string& root, Uuid
 }
 
 Result<std::unique_ptr<Index>> Index::open(const std::string& root, Uuid store_uuid, Lsn log_last_lsn,
-                                           const IndexOptions& options, std::string& discarded_why) {
-    return open_with_hash_mask(root, store_uuid, log_last_lsn, options, Hashing{}.mask, discarded_why);
+                                           const IndexOptions& options, Discarded& discarded) {
+    return open_with_hash_mask(root, store_uuid, log_last_lsn, options, Hashing{}.mask, discarded);
 }
 
 Result<std::unique_ptr<Index>> Index::open_read_only(const std::string& root, Uuid store_uuid,

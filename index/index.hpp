@@ -113,15 +113,21 @@ struct IndexOptions {
     std::uint64_t map_bytes = 4ULL << 30;
 };
 
+// What open found and did not use.
+struct Discarded {
+    std::string why;  // empty: nothing was discarded
+    Lsn applied;      // what an index that is ahead of the log had applied: the log once held that much
+};
+
 // Made by open; one per store and process.
 class Index {
 public:
     // Opens the highest complete `<root>/index.<n>`, or makes index.1. Lower and incomplete ones are removed.
     // An index of another store, another schema version, one that LMDB refuses, or whose applied LSN is above
-    // `log_last_lsn` is discarded (event in `discarded_why`) and an empty index.<n+1> is made.
+    // `log_last_lsn` is discarded, which `discarded` tells, and an empty index.<n+1> is made.
     // Errors: busy (this process has it open already), io.
     static Result<std::unique_ptr<Index>> open(const std::string& root, Uuid store_uuid, Lsn log_last_lsn,
-                                               const IndexOptions& options, std::string& discarded_why);
+                                               const IndexOptions& options, Discarded& discarded);
     // Read-only: touches nothing when `exclusive_of_owners` (no lock file: the caller holds the store's LOCK shared, or
     // the media is read-only); else as one more reader of a live index.
     // Errors: not_found (none, an incomplete one, or one of another store or schema), corrupt, busy, io.

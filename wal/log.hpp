@@ -95,6 +95,7 @@ public:
     std::vector<SegmentInfo> segments() const;
     FrameReader& reader() noexcept { return reader_; }
     const std::string& directory() const noexcept { return directory_; }
+    const std::string& quarantine_directory() const noexcept { return options_.quarantine_directory; }
 
 private:
     struct Segment;      // one that is open for writing

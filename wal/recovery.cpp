@@ -132,6 +132,15 @@ Result<NewestSegment::Step> NewestSegment::pass_damage() {
 
 }  // namespace
 
+std::string describe(const DamagedRange& range) {
+    std::string line = segment_file_name(range.segment_id) + " at " + std::to_string(range.offset) + ": " +
+                       std::to_string(range.bytes) + " bytes";
+    if (range.lsn_last.value != 0) {
+        line += ", LSN " + std::to_string(range.lsn_first.value) + " to " + std::to_string(range.lsn_last.value);
+    }
+    return line + ": " + range.why;
+}
+
 Result<Recovery> recover(Disk& disk, const std::string& directory, Lsn durable_witness,
                          const std::optional<Uuid>& store_uuid) {
     Recovery recovery;

@@ -31,6 +31,9 @@ struct DamagedRange {
     std::string why;
 };
 
+// One line of it, for people: file, place, LSNs, why.
+std::string describe(const DamagedRange& range);
+
 // The newest segment's `end` is where L ends: a reader shows what lies above D as well, an owner rewrites it first.
 struct Recovery {
     Uuid store_uuid;

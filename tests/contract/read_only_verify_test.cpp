@@ -50,9 +50,9 @@ protected:
             wal::FileKind::segment);
         store_uuid = std::get<wal::SegmentHeader>(header).store_uuid;
         ASSERT_EQ(store_uuid.to_string(), uuid);
-        std::string discarded;
+        index::Discarded discarded;
         const auto index = value_of(index::Index::open(made.path(), store_uuid, Lsn{~std::uint64_t{0}}, {}, discarded));
-        ASSERT_EQ(discarded, "");
+        ASSERT_EQ(discarded.why, "");
         change(*value_of(index->write()));
         ASSERT_TRUE(index->commit().has_value());
         ASSERT_TRUE(index->sync().has_value());

@@ -208,7 +208,7 @@ Result<DeadRing> DeadRing::read(Disk& disk, const std::string& directory, const 
 int DeadRing::lock_descriptor() const noexcept { return file_ ? file_->descriptor() : -1; }
 
 Result<void> DeadRing::for_each(std::uint64_t from_position, const std::function<bool(const SlotView&)>& slot,
-                                std::uint64_t& bad) const {
+                                std::uint64_t& bad, std::vector<std::string>* unreadable) const {
     const Image image(image_, id_);
     const Scan found = scan(image);
     const std::uint64_t first = std::max(from_position, lap_floor(found, image.units()));
@@ -220,11 +220,16 @@ Result<void> DeadRing::for_each(std::uint64_t from_position, const std::function
         SlotView view = view_of(found_slot);
         if (view.fields.kind == SlotKind::large_letter) {
             auto read = read_large_letter(*disk_, directory_, id_, found_slot.payload, large);
-            if (!read && read.error().code == ErrorCode::io) {
+            if (!read && read.error().code == ErrorCode::io && unreadable == nullptr) {
                 if (outcome) outcome = std::move(read);  // the others are not held back by it
                 continue;
             }
             if (!read) {
+                const auto payload = decode_large_payload(found_slot.payload);
+                const bool has_file = payload && read.error().code != ErrorCode::not_found;
+                if (unreadable != nullptr && has_file) {
+                    unreadable->push_back(large_letter_file_name(id_, payload->number));
+                }
                 // Without the lock the owner may have drained it meanwhile: that it is gone says nothing then.
                 if (file_ || read.error().code != ErrorCode::not_found) ++bad;
                 continue;

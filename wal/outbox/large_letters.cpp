@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "wal/outbox/ring_layout.hpp"
+#include "wal/quarantine.hpp"
 
 namespace holdfast::wal {
 namespace {
@@ -146,6 +147,13 @@ Result<void> LargeLetters::read(ByteView slot_payload, Bytes& to) {
         return corrupt_error("(in memory)", "its bytes do not check out");
     }
     return {};
+}
+
+Result<void> LargeLetters::set_aside(ByteView slot_payload, const std::string& directory) {
+    HOLDFAST_TRY_ASSIGN(const LargePayload payload, decode_payload(slot_payload));
+    if (directory_.empty()) return {};
+    forget(payload.number);
+    return quarantine_file(disk_, directory, directory_, large_letter_file_name(ring_id_, payload.number));
 }
 
 void LargeLetters::remove(ByteView slot_payload) noexcept {

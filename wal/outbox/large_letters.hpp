@@ -34,6 +34,8 @@ public:
     Result<std::array<std::byte, kLargePayloadBytes>> write(ByteView meta, ByteView body);
     Result<void> read(ByteView slot_payload, Bytes& to);
     void remove(ByteView slot_payload) noexcept;
+    // Moves the file to the quarantine `directory`. Errors: io, not_found.
+    Result<void> set_aside(ByteView slot_payload, const std::string& directory);
 
 private:
     struct Held {

@@ -279,6 +279,10 @@ Result<void> Ring::read_large(const SlotView& slot, ByteView slot_payload, Bytes
     return error;
 }
 
+Result<void> Ring::set_large_aside(ByteView slot_payload, const std::string& directory) {
+    return state_->large.set_aside(slot_payload, directory);
+}
+
 void Ring::remove_large(ByteView slot_payload) noexcept { state_->large.remove(slot_payload); }
 
 }  // namespace holdfast::wal

@@ -141,6 +141,8 @@ public:
     Result<std::array<std::byte, 32>> write_large(ByteView meta, ByteView body);
     // Reads it back into `to` (meta, then body) and checks it. Errors: corrupt, not_found, io.
     Result<void> read_large(const SlotView& slot, ByteView slot_payload, Bytes& to);
+    // For one that cannot be read: its file is moved to the quarantine `directory` instead of being removed.
+    Result<void> set_large_aside(ByteView slot_payload, const std::string& directory);
     void remove_large(ByteView slot_payload) noexcept;
 
 private:
@@ -167,9 +169,10 @@ public:
     // payload has been checked, and that of a large letter has been read from its file: `payload` is the letter's own
     // meta and body, and is valid during the call. `bad` becomes the number of slots whose publish word was set and
     // whose header, payload or file does not check out. An io error of a large letter's file is returned after all
-    // the others were handed over.
+    // the others were handed over. With `unreadable` that letter counts as bad instead, and the names of large letters'
+    // files that are there and cannot be used are added: whoever gives the letters up can keep the files.
     Result<void> for_each(std::uint64_t from_position, const std::function<bool(const SlotView&)>& slot,
-                          std::uint64_t& bad) const;
+                          std::uint64_t& bad, std::vector<std::string>* unreadable = nullptr) const;
 
     // Removes the ring and its large letters, syncs the directory, and lets go of the lock.
     Result<void> remove(Disk& disk);

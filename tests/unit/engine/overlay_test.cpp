@@ -32,8 +32,8 @@ struct RealIndex {
     std::unique_ptr<index::Index> index;
 
     RealIndex() {
-        std::string why;
-        index = value_of(index::Index::open(directory.path(), Uuid{}, Lsn{~0ULL}, {}, why));
+        index::Discarded discarded;
+        index = value_of(index::Index::open(directory.path(), Uuid{}, Lsn{~0ULL}, {}, discarded));
     }
     index::WriteView& view() { return *value_of(index->write()); }
     std::unique_ptr<index::ReadView> snapshot() {

@@ -42,9 +42,9 @@ inline void must(const Result<void>& result) {
 
 inline std::unique_ptr<Index> open_index(const std::string& root, const IndexOptions& options = {},
                                          std::uint64_t hash_mask = ~std::uint64_t{0}) {
-    std::string why;
-    auto index = must(open_with_hash_mask(root, store_uuid(), Lsn{~std::uint64_t{0}}, options, hash_mask, why));
-    EXPECT_EQ(why, "");
+    Discarded discarded;
+    auto index = must(open_with_hash_mask(root, store_uuid(), Lsn{~std::uint64_t{0}}, options, hash_mask, discarded));
+    EXPECT_EQ(discarded.why, "");
     return index;
 }
 

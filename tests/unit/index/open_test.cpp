@@ -24,10 +24,14 @@ constexpr Lsn kLogEnd{1000};
 struct Opened {
     std::unique_ptr<Index> index;
     std::string why;
+    Lsn discarded_applied;
 };
 Opened open_up_to(const std::string& root, Lsn log_end = kLogEnd, const Uuid& store = store_uuid()) {
     Opened opened;
-    opened.index = must(Index::open(root, store, log_end, {}, opened.why));
+    Discarded discarded;
+    opened.index = must(Index::open(root, store, log_end, {}, discarded));
+    opened.why = discarded.why;
+    opened.discarded_applied = discarded.applied;
     return opened;
 }
 
@@ -136,6 +140,9 @@ TEST_F(IndexOpen, a_data_file_that_was_cut_short_is_made_anew) {
 }
 TEST_F(IndexOpen, the_index_of_another_store_is_made_anew) { expect_discarded("store", kLogEnd, store_uuid(9)); }
 TEST_F(IndexOpen, an_index_ahead_of_the_log_is_made_anew) { expect_discarded("ahead of the log", Lsn{9}); }
+TEST_F(IndexOpen, how_far_the_log_once_went_is_told_by_an_index_that_is_ahead_of_it) {
+    EXPECT_EQ(open_up_to(root_, Lsn{9}).discarded_applied, Lsn{10});
+}
 TEST_F(IndexOpen, an_index_level_with_the_log_is_kept) { EXPECT_EQ(open_up_to(root_, Lsn{10}).why, ""); }
 
 // Opens the tables without what Index checks, for tests that write there what Index never would.
@@ -242,9 +249,9 @@ TEST_F(IndexOpen, starting_over_is_empty_and_the_old_snapshots_finish) {
 TEST_F(IndexOpen, a_second_open_in_one_process_is_busy_however_the_path_is_spelled) {
     const Opened opened = open_up_to(root_);
     fs::create_directory_symlink(root_, directory_ / "link");
-    std::string why;
+    Discarded discarded;
     for (const std::string& path : {root_, root_ + "/.", root_ + "/index.1/..", directory_ / "link/."}) {
-        const auto second = Index::open(path, store_uuid(), kLogEnd, {}, why);
+        const auto second = Index::open(path, store_uuid(), kLogEnd, {}, discarded);
         ASSERT_FALSE(second.has_value());
         EXPECT_EQ(second.error().code, ErrorCode::busy);
         for (const bool exclusive : {false, true}) {
@@ -305,8 +312,8 @@ TEST_F(IndexOpen, what_the_system_refuses_is_an_error_and_discards_nothing) {
     if (is_root) {
         ASSERT_EQ(::seteuid(kNobody), 0);
     }
-    std::string why;
-    const auto opened = Index::open(root_, store_uuid(), kLogEnd, {}, why);
+    Discarded discarded;
+    const auto opened = Index::open(root_, store_uuid(), kLogEnd, {}, discarded);
     const auto reader = Index::open_read_only(root_, store_uuid(), true);
     if (is_root) {
         ASSERT_EQ(::seteuid(0), 0);
