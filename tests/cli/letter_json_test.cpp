@@ -3,6 +3,8 @@
 // Oracle: operator== of Letter; the message names the field.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tools/cli/letter_json.hpp"
 #include "tools/cli/times.hpp"
 
@@ -108,6 +110,35 @@ TEST(LetterJson, attachments_whose_names_no_object_could_hold_are_a_list) {
     const std::string json = letter_to_json(letter, Documents::shown);
     EXPECT_TRUE(Json::parse(json)["attachments"].is_array());
     EXPECT_EQ(letter_from_json(json, {true})->attachments, letter.attachments);
+}
+
+// A number is written with an exponent when it is small, and off by one when it is large; each is a string then.
+TEST(LetterJson, durations_come_back_to_the_nanosecond) {
+    for (const std::int64_t ns :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{99}, std::int64_t{100}, std::int64_t{1'500},
+          std::int64_t{-1'234'567}, std::int64_t{8'600'000'000'000'001}, std::int64_t{8'600'000'000'000'002},
+          std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
+        Letter letter;
+        letter.stream = "s";
+        letter.attempt_history = {{Time{}, nanoseconds(ns), "", "", AttemptPhase::capture}};
+        const auto again = letter_from_json(letter_to_json(letter, Documents::shown), {true});
+        ASSERT_TRUE(again) << again.error().message;
+        EXPECT_EQ(again->attempt_history, letter.attempt_history) << ns;
+    }
+    const auto written = [](std::int64_t ns) {
+        Letter letter;
+        letter.attempt_history = {{Time{}, nanoseconds(ns), "", "", AttemptPhase::capture}};
+        return Json::parse(letter_to_json(letter, Documents::shown))["attempt_history"][0]["duration_ms"];
+    };
+    EXPECT_EQ(written(12'250'000), Json(12.25));
+    EXPECT_EQ(written(-500'000), Json(-0.5));
+    EXPECT_EQ(written(99), Json("0.000099"));
+}
+
+// A name that is itself a piece of JSON is one name.
+TEST(LetterJson, an_attachment_is_not_made_of_the_name_of_a_field) {
+    EXPECT_EQ(problem_with(R"({"stream":"s","attachments":[{"name":"n","content_type\":\"t\",\"text":"x"}]})"),
+              "attachments[0]: must be {\"content_type\": ..., \"text\": ...} or with \"base64\"");
 }
 
 TEST(LetterJson, without_documents_they_are_absent_and_not_null) {

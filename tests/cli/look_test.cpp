@@ -54,6 +54,15 @@ TEST_F(Look, ls_leaves_documents_out_until_asked) {
     EXPECT_EQ(run({"ls", "--json", "--documents"}).json()["letters"][0]["document"]["text"], "{\"n\":1}");
 }
 
+TEST_F(Look, ls_shows_the_first_and_the_last_time_there_is) {
+    put_letters(1, R"(,"created_at":"1677-09-21T00:12:43.145224192Z")");
+    EXPECT_NE(run({"ls", "-o", "table"}).out.find("1677-09-21T00:12:43.146Z"), std::string::npos);
+    EXPECT_EQ(show("order-1")["created_at"], "1677-09-21T00:12:43.145224192Z");
+    put_letters(1, R"(,"created_at":"2262-04-11T23:47:16.854775807Z")");
+    EXPECT_NE(run({"ls", "-o", "table"}).out.find("2262-04-11T23:47:16.854Z"), std::string::npos);
+    EXPECT_EQ(show("order-1")["created_at"], "2262-04-11T23:47:16.854775807Z");
+}
+
 // SPEC: P1
 TEST_F(Look, selectors_are_combined_with_and) {
     const CliRun put = run({"put", "--jsonl", "-"},

@@ -82,11 +82,14 @@ TEST(Times, are_printed_with_as_few_digits_as_say_them_exactly) {
     EXPECT_EQ(at(1), "1970-01-01T00:00:00.000000001Z");
     EXPECT_EQ(at(-1), "1969-12-31T23:59:59.999999999Z");
     EXPECT_EQ(at(std::numeric_limits<std::int64_t>::max()), "2262-04-11T23:47:16.854775807Z");
+    EXPECT_EQ(at(std::numeric_limits<std::int64_t>::min()), "1677-09-21T00:12:43.145224192Z");
 }
 
 TEST(Times, come_back_as_they_were) {
-    for (const std::int64_t ns : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1},
-                                  std::int64_t{1'769'848'245'123'456'789}, std::numeric_limits<std::int64_t>::max()}) {
+    for (const std::int64_t ns :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{-1'500'000'000},
+          std::int64_t{1'769'848'245'123'456'789}, std::numeric_limits<std::int64_t>::max(),
+          std::numeric_limits<std::int64_t>::min() + 1, std::numeric_limits<std::int64_t>::min()}) {
         EXPECT_EQ(parse_time(format_time(Time(nanoseconds(ns)))), Time(nanoseconds(ns))) << ns;
     }
 }
@@ -103,7 +106,8 @@ TEST(Times, that_are_none_are_refused) {
          {"", "2026-01-31", "2026-01-31T08:00:00", "2026-02-30T08:00:00Z", "2026-13-01T08:00:00Z",
           "2026-01-31T24:00:00Z", "2026-01-31T08:60:00Z", "2026-01-31T08:00:61Z", "2026-01-31T08:00:00.Z",
           "2026-01-31T08:00:00.0000000001Z", "2026-01-31T08:00:00+2:00", "2026-01-31T08:00:00Zx",
-          "1600-01-01T00:00:00Z", "2263-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "26-01-31T08:00:00Z"}) {
+          "1600-01-01T00:00:00Z", "1677-09-21T00:12:43.145224191Z", "2262-04-11T23:47:16.854775808Z",
+          "2263-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "26-01-31T08:00:00Z"}) {
         EXPECT_EQ(parse_time(bad), std::nullopt) << bad;
     }
 }

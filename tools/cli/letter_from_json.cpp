@@ -22,7 +22,7 @@ Result<void> read_attachment(const JsonValue& value, Attachment& to) {
         if (member.key == "name") {
             HOLDFAST_TRY((JsonValue{member.value, value.path + ".name", value.lenient}.read(to.name)));
         } else {
-            blob += (blob.empty() ? "{\"" : ",\"") + member.key + "\":" + std::string(member.value);
+            blob += (blob.empty() ? "{" : ",") + Json(member.key).dump() + ":" + std::string(member.value);
         }
     }
     blob += blob.empty() ? "{}" : "}";

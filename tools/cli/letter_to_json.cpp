@@ -20,14 +20,16 @@ Json int_to_json(const std::optional<std::int64_t>& value) {
     return std::to_string(*value);
 }
 
-// Milliseconds with up to six decimals: a number while that is exact, else a string.
+// Milliseconds with up to six decimals: a number where a double is written with exactly these digits, else a string.
 Json milliseconds_to_json(std::chrono::nanoseconds duration) {
     const std::int64_t ns = duration.count();
     if (ns % 1'000'000 == 0) return ns / 1'000'000;
-    if (ns <= kExactInDouble && ns >= -kExactInDouble) return static_cast<double>(ns) / 1e6;
     std::string fraction = std::to_string(std::abs(ns % 1'000'000));
     fraction.insert(0, 6 - fraction.size(), '0');
-    return std::to_string(ns / 1'000'000) + "." + fraction;
+    fraction.erase(fraction.find_last_not_of('0') + 1);
+    const std::string text = (ns < 0 ? "-" : "") + std::to_string(std::abs(ns / 1'000'000)) + "." + fraction;
+    const Json number = static_cast<double>(ns) / 1e6;
+    return number.dump() == text ? number : Json(text);
 }
 
 Json attachments_to_json(const std::vector<Attachment>& attachments) {

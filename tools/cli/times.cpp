@@ -10,6 +10,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::int64_t kNsPerDay = 86400 * kNsPerSecond;
 
 // Reads exactly `digits` digits from the front.
 std::optional<int> take_number(std::string_view& text, std::size_t digits) {
@@ -66,17 +67,18 @@ constexpr std::array<Unit, 8> kUnits{{{"ns", 1},
                                       {"s", kNsPerSecond},
                                       {"m", 60 * kNsPerSecond},
                                       {"h", 3600 * kNsPerSecond},
-                                      {"d", 86400 * kNsPerSecond},
-                                      {"w", 7 * 86400 * kNsPerSecond}}};
+                                      {"d", kNsPerDay},
+                                      {"w", 7 * kNsPerDay}}};
 
 }  // namespace
 
 Time now() { return wall_clock_now(); }
 
 std::string format_time(Time time) {
-    const auto day = std::chrono::floor<std::chrono::days>(time);
-    const std::chrono::year_month_day date(day);
-    const std::chrono::hh_mm_ss clock(time - day);
+    const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(time));
+    // Not the difference from midnight: that of the first day lies outside of what Time holds.
+    const std::int64_t in_day_ns = time.time_since_epoch().count() % kNsPerDay;
+    const std::chrono::hh_mm_ss clock(nanoseconds(in_day_ns < 0 ? in_day_ns + kNsPerDay : in_day_ns));
     const std::int64_t ns = clock.subseconds().count();
     std::array<char, 48> buffer{};
     int length = std::snprintf(buffer.data(), buffer.size(), "%04d-%02u-%02uT%02d:%02d:%02d",
@@ -114,10 +116,11 @@ std::optional<Time> parse_time(std::string_view text) {
     const auto seconds = std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(*hour) +
                          std::chrono::minutes(*minute) + std::chrono::seconds(*second) - *offset;
     const std::int64_t whole = std::chrono::duration_cast<std::chrono::seconds>(seconds).count();
+    // Before 1970 from the second's end: at the very beginning of the range its start lies outside.
+    const std::int64_t next = whole < 0 ? 1 : 0;
     std::int64_t ns = 0;
-    // A negative second and its positive fraction may fit together where the product alone does not, at the very end
-    // of the range; those hours of 1677 are given up.
-    if (__builtin_mul_overflow(whole, kNsPerSecond, &ns) || __builtin_add_overflow(ns, *fraction_ns, &ns)) {
+    if (__builtin_mul_overflow(whole + next, kNsPerSecond, &ns) ||
+        __builtin_add_overflow(ns, *fraction_ns - next * kNsPerSecond, &ns)) {
         return std::nullopt;
     }
     return Time(nanoseconds(ns));

@@ -17,7 +17,8 @@ std::vector<std::string> row_of(const Letter& letter, Form form) {
     auto created_at = letter.created_at;
     if (form == Form::table) {  // as much as fits a line; the other forms have all of it
         error = cut_to_columns(error, 80);
-        if (created_at) created_at = std::chrono::floor<std::chrono::milliseconds>(*created_at);
+        // Towards 1970: the millisecond that the first time there is lies in begins before it.
+        if (created_at) created_at = std::chrono::time_point_cast<std::chrono::milliseconds>(*created_at);
     }
     return {
         letter.id,
