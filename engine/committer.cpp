@@ -17,40 +17,83 @@ Committer::Committer(wal::Log& log, Outbox& outbox, Fallback& fallback, BatchSin
 // is durable, so a crash between two lines leaves the index behind the log and the ring ahead of it, never the other
 // way.
 std::size_t Committer::commit_batch() {
-    std::unique_ptr<CommittedBatch> batch = fresh_batch();
-    gather(*batch);
-    if (batch->frames.empty()) return 0;
-    const std::size_t frames = batch->frames.entries().size();
-    if (log_.is_read_only()) {
-        hold(*batch, Error{ErrorCode::read_only,
-                           "the log could not be synced and takes nothing more until the store is opened again",
-                           {},
-                           0,
-                           {},
-                           0});
-        return frames;
+    Wrote wrote = write_batch();  // gather, append: survives kill -9 from here
+    if (wrote == Wrote::refused && has_unsynced()) {
+        (void)sync_written();  // what is held may have to be rewritten before the log takes more
+        wrote = write_batch();
     }
+    if (wrote == Wrote::refused) return give_up_batch();
+    return sync_written();  // durable: offer to the index, release the ring, wake the savers
+}
 
-    if (const Result<void> appended = log_.append(batch->frames); !appended) {
-        divert(*batch, appended.error());  // nothing of it counts in the log: the fallback and the callers have it
-        return frames;
-    }
-    outbox_.progress().publish_written(outbox_.drain().cursor);  // survives kill -9 from here
+Committer::Wrote Committer::write_batch() {
+    const std::lock_guard lock(write_);
+    return write_next(MayRotate::yes);
+}
 
-    if (const Result<void> synced = log_.sync({&batch->frames}); !synced) {
-        hold(*batch, synced.error());  // nobody knows: the ring keeps its slots for the next open
-        return frames;
+// What the log refused is kept as the next batch: nothing that comes later may be logged before it.
+Committer::Wrote Committer::write_next(MayRotate may_rotate) {
+    if (!next_) {
+        next_ = std::make_unique<CommittedBatch>();
+        gather(*next_);
     }
-    became_healthy();
-    batches_.fetch_add(1, std::memory_order_relaxed);
-    sink_.offer(std::move(batch));       // visible to queries at the next commit
-    release_ring(clock_.now_unix_ns());  // savers wake; ring space is free again
+    if (next_->frames.empty()) {
+        next_.reset();
+        return Wrote::nothing;
+    }
+    if (may_rotate == MayRotate::no && log_.rotates(next_->frames)) return Wrote::refused;
+    if (Result<void> appended = log_.append(next_->frames); !appended) {
+        refusal_ = std::move(appended).error();
+        return Wrote::refused;
+    }
+    outbox_.progress().publish_written(next_->slots.cursor);
+    unsynced_.push_back(std::move(next_));
+    return Wrote::batch;
+}
+
+// Whatever is written by now, by whoever wrote it. More may be written while the disk works: that is for the next sync.
+std::size_t Committer::sync_written() {
+    std::unique_lock lock(write_);
+    if (unsynced_.empty()) return 0;
+    std::size_t covered = unsynced_.size();
+    const wal::Log::SyncPoint point = log_.sync_point();
+    lock.unlock();
+    const bool on_disk = point.sync();
+    lock.lock();
+
+    std::vector<wal::FrameBatch*> held;
+    for (const std::unique_ptr<CommittedBatch>& batch : unsynced_) held.push_back(&batch->frames);
+    const Result<void> synced = log_.end_sync(point, on_disk, held);
+    if (!on_disk) covered = unsynced_.size();  // all of it was rewritten, or nothing more will be
+    std::size_t frames = 0;
+    for (; covered != 0; --covered) {
+        std::unique_ptr<CommittedBatch> batch = std::move(unsynced_.front());
+        unsynced_.pop_front();
+        frames += batch->frames.entries().size();
+        synced ? settle(std::move(batch)) : hold(*batch, synced.error());  // held: nobody knows
+    }
     return frames;
 }
 
+void Committer::settle(std::unique_ptr<CommittedBatch> batch) {
+    became_healthy();
+    batches_.fetch_add(1, std::memory_order_relaxed);
+    const TakenSlots slots = std::move(batch->slots);
+    sink_.offer(std::move(batch));              // visible to queries at the next commit
+    release_ring(slots, clock_.now_unix_ns());  // savers wake; ring space is free again
+}
+
+// The log does not take the next batch; unless somebody has got it written meanwhile. Only when nothing before it is
+// still to be synced: what is given up counts as settled, and with it all that came before.
+std::size_t Committer::give_up_batch() {
+    const std::lock_guard lock(write_);
+    if (!next_ || !unsynced_.empty()) return 0;
+    const std::unique_ptr<CommittedBatch> batch = std::move(next_);
+    log_.is_read_only() ? hold(*batch, refusal_) : divert(*batch, refusal_);
+    return batch->frames.entries().size();
+}
+
 void Committer::gather(CommittedBatch& batch) {
-    slots_.clear();
-    large_slots_.clear();
     gather_facts(batch);
     gather_slots(batch);
 }
@@ -94,6 +137,8 @@ void Committer::gather_slots(CommittedBatch& batch) {
     }
     outbox_.set_taken(taken_letters_);
     outbox_.publish_lost();
+    batch.slots.cursor = drain.cursor;
+    batch.slots.taken_letters = taken_letters_;
     if (drain.cursor != from) add_cursor(batch, false);
 }
 
@@ -108,7 +153,7 @@ void Committer::take_slot(const wal::SlotView& slot, CommittedBatch& batch) {
         slot_lost(slot);
         return;
     }
-    slots_.push_back({entry, slot.end_position, slot.fields.captured_unix_ns, slot.fields.flags});
+    batch.slots.taken.push_back({entry, slot.end_position, slot.fields.captured_unix_ns, slot.fields.flags});
     ++outbox_.drain().logged;
 }
 
@@ -125,8 +170,8 @@ void Committer::take_large(const wal::SlotView& slot, CommittedBatch& batch) {
     const wal::FrameSource source{outbox_.ring().id(), slot.end_position};
     const std::size_t entry =
         batch.frames.add_joined(wal::FrameKind::letter, load_le<std::uint32_t>(name, 8), large_buffer_, source);
-    slots_.push_back({entry, slot.end_position, slot.fields.captured_unix_ns, slot.fields.flags});
-    large_slots_.push_back(name);
+    batch.slots.taken.push_back({entry, slot.end_position, slot.fields.captured_unix_ns, slot.fields.flags});
+    batch.slots.large.push_back(name);
     ++outbox_.drain().logged;
     large_buffer_ = Bytes();  // large letters are rare: their room is not kept
 }
@@ -148,12 +193,12 @@ void Committer::add_cursor(CommittedBatch& batch, bool final) {
     (void)batch.frames.add(wal::FrameKind::cursor, entries, {});  // its entry number is of no use
 }
 
-void Committer::release_ring(std::int64_t now_guarded_ns) {
-    for (const TakenSlot& slot : slots_) outbox_.record_wait(now_guarded_ns - slot.captured_unix_ns);
-    for (const Bytes& name : large_slots_) outbox_.ring().remove_large(name);
-    outbox_.ring().release(outbox_.drain().cursor);
-    outbox_.set_released(taken_letters_);
-    outbox_.progress().publish_settled(outbox_.drain().cursor);
+void Committer::release_ring(const TakenSlots& slots, std::int64_t now_guarded_ns) {
+    for (const TakenSlot& slot : slots.taken) outbox_.record_wait(now_guarded_ns - slot.captured_unix_ns);
+    for (const Bytes& name : slots.large) outbox_.ring().remove_large(name);
+    outbox_.ring().release(slots.cursor);
+    outbox_.set_released(slots.taken_letters);
+    outbox_.progress().publish_settled(slots.cursor);
     outbox_.ring().populate_ahead();
 }
 
@@ -164,7 +209,7 @@ void Committer::divert(CommittedBatch& batch, const Error& error) {
     std::vector<std::uint64_t> tickets;
     for (const CommittedBatch::Ticket& ticket : batch.tickets) tickets.push_back(ticket.ticket);
     Outbox::Drain& drain = outbox_.drain();
-    for (const TakenSlot& slot : slots_) {
+    for (const TakenSlot& slot : batch.slots.taken) {
         --drain.logged;
         outbox_.count_diverted();
         if ((slot.flags & kSlotIsSave) != 0) {
@@ -174,7 +219,7 @@ void Committer::divert(CommittedBatch& batch, const Error& error) {
         }
         spill_slot(batch, slot, error);
     }
-    release_ring(clock_.now_unix_ns());
+    release_ring(batch.slots, clock_.now_unix_ns());
     if (!tickets.empty()) sink_.facts_failed(std::move(tickets), error);
 }
 
@@ -189,20 +234,20 @@ void Committer::spill_slot(const CommittedBatch& batch, const TakenSlot& slot, c
 
 // Whether it is durable nobody knows, or the log takes nothing more. The ring keeps its slots: the next open takes
 // those that neither the log nor a spill file has. Saves hear the error; a capture that promised `power` is spilled,
-// synced.
+// synced, and so is every capture where the ring would not outlive the process.
 void Committer::hold(CommittedBatch& batch, const Error& error) {
     became_unhealthy(error);
     if (!said_read_only_) events_.say(Event::Kind::became_read_only, error.message);
     said_read_only_ = true;
-    for (const TakenSlot& slot : slots_) {
+    for (const TakenSlot& slot : batch.slots.taken) {
         if ((slot.flags & kSlotIsSave) != 0) {
             outbox_.progress().publish_failure(slot.end_position, error);
-        } else if ((slot.flags & wal::kSlotAwaited) != 0) {
+        } else if ((slot.flags & wal::kSlotAwaited) != 0 || !outbox_.ring().is_mapped()) {
             outbox_.count_diverted();
             spill_slot(batch, slot, error);
         }
     }
-    outbox_.progress().publish_settled(outbox_.drain().cursor);
+    outbox_.progress().publish_settled(batch.slots.cursor);
     std::vector<std::uint64_t> tickets;
     for (const CommittedBatch::Ticket& ticket : batch.tickets) tickets.push_back(ticket.ticket);
     if (!tickets.empty()) sink_.facts_failed(std::move(tickets), error);

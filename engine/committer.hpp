@@ -1,5 +1,6 @@
 // The committer: outbox and facts to the log, one write and one sync a turn. It is a role, not a thread: whoever waits
-// for durability on an idle store takes a turn itself; under load the drain thread does.
+// for durability on an idle store takes a turn itself; under load the drain thread does. Who needs no more than that
+// the log is written does only that, also while somebody else's turn is at its sync.
 #pragma once
 
 #include <atomic>
@@ -32,18 +33,30 @@ struct Fact {
     bool answers = true;       // the last of its ticket: with it the ticket is answered
 };
 
-// A batch that is durable, on its way to the index.
+struct TakenSlot {
+    std::size_t entry = 0;
+    std::uint64_t end_position = 0;
+    std::int64_t captured_unix_ns = 0;
+    std::uint8_t flags = 0;
+};
+
+// What one batch took off the ring.
+struct TakenSlots {
+    std::vector<TakenSlot> taken;
+    std::vector<Bytes> large;         // slot payloads whose files go away with the release
+    std::uint64_t cursor = 0;         // where the ring was left
+    std::uint64_t taken_letters = 0;  // up to there, over the ring's life
+};
+
+// A batch on its way: gathered, written, durable, and then in the hands of the index.
 struct CommittedBatch {
     wal::FrameBatch frames;
+    TakenSlots slots;
     struct Ticket {
         std::uint64_t ticket = 0;
         std::size_t entry = 0;
     };
     std::vector<Ticket> tickets;  // of the facts in it
-    void clear() noexcept {
-        frames.clear();
-        tickets.clear();
-    }
 };
 
 // Where durable batches go, and where facts whose batch failed are given back. Implemented by the applier.
@@ -63,6 +76,10 @@ public:
     void submit(std::vector<Fact> facts);
 
     // --- turns ---
+    // Writes what waits, without a sync, and without waiting for one: what was published before the call and is not
+    // behind somebody's unpublished slot then survives the process. False: that takes a turn, for the log is at the end
+    // of a segment, or refuses. Somebody has to take a turn afterwards.
+    bool try_write();
     // Takes one turn if the role is free. False when somebody else has it. `committed` tells whether there was
     // anything.
     bool try_turn(bool& committed);
@@ -89,14 +106,16 @@ private:
     static constexpr std::size_t kBatchBytesMax = 1U << 20;
     static constexpr std::size_t kBatchFramesMax = 4096;
 
-    struct TakenSlot {
-        std::size_t entry = 0;
-        std::uint64_t end_position = 0;
-        std::int64_t captured_unix_ns = 0;
-        std::uint8_t flags = 0;
-    };
+    enum class Wrote : std::uint8_t { nothing, batch, refused };
+    enum class MayRotate : bool { no, yes };
 
     std::size_t commit_batch();
+    Wrote write_batch();
+    Wrote write_next(MayRotate may_rotate);
+    std::size_t sync_written();
+    void settle(std::unique_ptr<CommittedBatch> batch);
+    std::size_t give_up_batch();
+    bool has_unsynced();
     void gather(CommittedBatch& batch);
     void gather_facts(CommittedBatch& batch);
     void gather_slots(CommittedBatch& batch);
@@ -104,13 +123,12 @@ private:
     void take_large(const wal::SlotView& slot, CommittedBatch& batch);
     void slot_lost(const wal::SlotView& slot);
     void add_cursor(CommittedBatch& batch, bool final);
-    void release_ring(std::int64_t now_guarded_ns);
+    void release_ring(const TakenSlots& slots, std::int64_t now_guarded_ns);
     void divert(CommittedBatch& batch, const Error& error);
     void hold(CommittedBatch& batch, const Error& error);
     void spill_slot(const CommittedBatch& batch, const TakenSlot& slot, const Error& why);
     void became_healthy();
     void became_unhealthy(const Error& error);
-    std::unique_ptr<CommittedBatch> fresh_batch();
 
     wal::Log& log_;
     Outbox& outbox_;
@@ -119,11 +137,16 @@ private:
     GuardedClock& clock_;
     const Events& events_;
 
-    std::mutex role_;  // held for a turn; guards everything below up to the next comment
-    std::vector<TakenSlot> slots_;
-    std::vector<Bytes> large_slots_;  // slot payloads whose files go away with the release
+    std::mutex turn_;  // held for a turn, its sync included; taken before write_
+    Lsn marked_lsn_;   // guarded by turn_
+
+    // Held while the log is written, and never during a sync. It guards all up to the next comment, and the outbox's
+    // drain.
+    std::mutex write_;
+    std::unique_ptr<CommittedBatch> next_;                  // gathered, and not in the log yet
+    std::deque<std::unique_ptr<CommittedBatch>> unsynced_;  // in the log, in its order, and not durable yet
+    Error refusal_;                                         // why the log did not take next_
     Bytes large_buffer_;
-    Lsn marked_lsn_;
     std::uint64_t taken_letters_ = 0;
     bool said_read_only_ = false;
 

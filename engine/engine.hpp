@@ -103,7 +103,8 @@ private:
     Result<void> put_in_ring(const Letter& letter, const Filled& filled, Durability durability, bool is_save);
     std::optional<wal::Ring::Reservation> reserve_waiting(std::uint32_t slot_bytes, std::chrono::nanoseconds patience);
     Result<void> shed(const Letter& letter, const Filled& filled, Durability durability, std::string_view reason);
-    Result<void> await(std::uint64_t end_position, bool durable);
+    Result<void> await_durable(std::uint64_t end_position);
+    Result<void> await_written(std::uint64_t end_position);
 
     // spills
     void take_in_spills();

@@ -102,9 +102,9 @@ Result<void> Engine::put_in_ring(const Letter& letter, const Filled& filled, Dur
     }
     ring.publish(*room, fields);
 
-    if (awaited) return await(room->end_position, true);
+    if (awaited) return await_durable(room->end_position);
     const bool written_through = durability == Durability::process && outbox_->promise() == RingPromise::nothing;
-    if (written_through || !drain_alive()) return await(room->end_position, false);
+    if (written_through || !drain_alive()) return await_written(room->end_position);
     return {};
 }
 

@@ -10,7 +10,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kSomebodyElsesTurn{20};
-constexpr std::chrono::seconds kCatchUpMax{1};  // SPEC S10
+constexpr std::chrono::milliseconds kUnpublishedSlot{1};  // a producer before us was stopped before it published
+constexpr std::chrono::seconds kCatchUpMax{1};            // SPEC S10
 
 // One read that the applier runs for a waiter. Shared, since the waiter may give up before the applier comes to it.
 struct ReadTurn {
@@ -22,24 +23,39 @@ struct ReadTurn {
 
 }  // namespace
 
-// The caller's slot is published. Either it takes a turn that commits it, or it waits for whoever has the role.
-Result<void> Engine::await(std::uint64_t end_position, bool durable) {
+// The caller's slot is published. It takes a turn that commits it, or waits for whoever has the role.
+Result<void> Engine::await_durable(std::uint64_t end_position) {
     wal::Progress& progress = outbox_->progress();
     for (;;) {
-        const bool there = durable ? progress.settled() >= end_position
-                                   : progress.written() >= end_position || progress.settled() >= end_position;
-        if (there) return durable ? progress.wait_settled(end_position, SteadyClock::now()) : Result<void>{};
+        if (progress.settled() >= end_position) return progress.wait_settled(end_position, SteadyClock::now());
+        auto pause = kSomebodyElsesTurn;
         bool committed = false;
         if (committer_->try_turn(committed)) {
             if (environment_.background && committer_->has_work()) committer_->wake();
-            continue;
+            if (committed) continue;
+            pause = kUnpublishedSlot;
+        } else {
+            committer_->wake();
         }
-        committer_->wake();
-        const auto pause = SteadyClock::now() + kSomebodyElsesTurn;
-        Result<void> waited =
-            durable ? progress.wait_settled(end_position, pause) : progress.wait_written(end_position, pause);
+        Result<void> waited = progress.wait_settled(end_position, SteadyClock::now() + pause);
         if (waited || waited.error().code != ErrorCode::busy) return waited;
     }
+}
+
+// The same, without waiting for a sync: only where the log wants a whole turn, it gets one.
+Result<void> Engine::await_written(std::uint64_t end_position) {
+    wal::Progress& progress = outbox_->progress();
+    while (progress.written() < end_position && progress.settled() < end_position) {
+        bool committed = false;
+        if (committer_->try_write()) {
+            if (environment_.background) committer_->wake();
+            if (progress.written() >= end_position) break;
+        } else if (committer_->try_turn(committed) && committed) {
+            continue;
+        }
+        (void)progress.wait_written(end_position, SteadyClock::now() + kUnpublishedSlot);  // then it is looked at again
+    }
+    return {};
 }
 
 bool Engine::drain_to_log(std::chrono::nanoseconds patience) {

@@ -161,15 +161,32 @@ void Log::publish(const Filled& filled) {
 }
 
 Result<void> Log::sync(std::vector<FrameBatch*> const& held) {
+    const SyncPoint point = sync_point();
+    return end_sync(point, point.sync(), held);
+}
+
+Log::SyncPoint Log::sync_point() const {
+    SyncPoint point;
+    if (is_read_only() || active_->sync_failed || !active_->has_unsynced()) return point;
+    point.file_ = active_->file.get();
+    point.end_ = active_->end;
+    point.last_lsn_ = active_->last_lsn;
+    return point;
+}
+
+bool Log::SyncPoint::sync() const { return file_ == nullptr || file_->sync_data().has_value(); }
+
+bool Log::rotates(const FrameBatch& batch) const {
+    return active_->sync_failed || batch.bytes() > active_->room_bytes();
+}
+
+Result<void> Log::end_sync(const SyncPoint& point, bool synced, std::vector<FrameBatch*> const& held) {
     if (is_read_only()) return read_only_error(directory_);
-    if (active_->has_unsynced() && !active_->sync_failed) {
-        if (active_->file->sync_data()) {
-            active_->mark_synced();
-        } else {
-            active_->mark_sync_failed();
-        }
+    if (point.file_ != nullptr) {
+        HOLDFAST_ASSERT(point.file_ == active_->file.get());
+        synced ? active_->mark_synced_to(point.end_, point.last_lsn_) : active_->mark_sync_failed();
     }
-    if (active_->has_unsynced()) HOLDFAST_TRY(rescue(held));
+    if (active_->sync_failed && active_->has_unsynced()) HOLDFAST_TRY(rescue(held));
     durable_lsn_.store(active_->synced_lsn.value, std::memory_order_release);
     return {};
 }

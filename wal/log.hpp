@@ -72,6 +72,27 @@ public:
     // call sync, which rescues), read_only (after a failed rescue).
     Result<void> append(FrameBatch& batch);
 
+    // A sync in three steps, so that appends go on while the disk works: sync_point() and end_sync() are called as
+    // append is, one at a time with it; SyncPoint::sync() in between is not. Until the end no append may begin a new
+    // segment (rotates()), and no other sync may begin: an error of the disk is told to one sync only.
+    class SyncPoint {
+    public:
+        // Everything appended before the point was taken is on the disk; or, false, nobody knows.
+        bool sync() const;
+
+    private:
+        friend class Log;
+        File* file_ = nullptr;  // null: there is nothing to sync
+        std::uint64_t end_ = 0;
+        Lsn last_lsn_;
+    };
+    SyncPoint sync_point() const;
+    // append(batch) would begin a new segment.
+    bool rotates(const FrameBatch& batch) const;
+    // Publishes durable_lsn() when `synced`; else as sync() after a failure: `held` are all batches appended since the
+    // last good sync, those appended after the point among them.
+    Result<void> end_sync(const SyncPoint& point, bool synced, std::vector<FrameBatch*> const& held);
+
     // Syncs what was appended and then publishes durable_lsn(). A failed sync is never retried on that file: the held
     // batches (all appended since the last good sync, in order) are rewritten once, same LSNs, in a new segment; the
     // entries' locations are then the new ones. If that fails too the log is read-only for good and the error is

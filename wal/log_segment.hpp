@@ -28,9 +28,10 @@ struct Log::Segment {
     std::uint64_t room_bytes() const noexcept { return finished ? 0 : header.segment_bytes - end; }
     FramePlace place(std::uint64_t offset) const noexcept { return {header.salt, header.segment_id, offset}; }
 
-    void mark_synced() noexcept {
-        synced_end = end;
-        synced_lsn = last_lsn;
+    void mark_synced() noexcept { mark_synced_to(end, last_lsn); }
+    void mark_synced_to(std::uint64_t to_end, Lsn to_lsn) noexcept {
+        synced_end = to_end;
+        synced_lsn = to_lsn;
     }
     // Forgets what is not synced.
     void rewind_to_synced() noexcept {
