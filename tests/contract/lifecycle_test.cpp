@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "engine/decisions.hpp"
 #include "tests/support/engine/store_fixture.hpp"
 
 namespace holdfast::testing {
@@ -174,6 +175,20 @@ TEST_F(Lifecycle, a_claim_is_durable_before_its_handler_starts) {
     EXPECT_TRUE(given_back.replay.given_back);
 }
 
+// SPEC: Y2
+TEST_F(Lifecycle, a_claim_whose_sync_fails_starts_no_handler) {
+    save("a");
+    SimFault fails;
+    fails.call = SimCall::sync_data;
+    fails.path_contains = "/wal/";
+    fails.times = SimFault::kForEver;
+    sim.disk.inject(fails);
+    const Result<Claim> claim = sim.store->claim("a", "tester");
+    ASSERT_FALSE(claim) << "nobody knows whether it is durable";
+    EXPECT_EQ(claim.error().code, ErrorCode::indeterminate);
+    EXPECT_EQ(get("a").status, status::kPending);
+}
+
 // SPEC: Y1, Y2
 TEST_F(Lifecycle, a_letter_that_kills_its_process_ends_in_review) {
     save("poison");
@@ -214,6 +229,32 @@ TEST_F(Lifecycle, an_extended_claim_is_settled_with_the_token_it_was_given) {
     const Result<std::string> after = sim.store->settle(claim->token, Outcome::success());
     ASSERT_TRUE(after) << after.error().message;
     EXPECT_EQ(*after, status::kResolved);
+}
+
+// The applier has both before the first is in the log.
+// SPEC: Y2, Y5
+TEST_F(Lifecycle, of_two_claims_in_flight_the_second_is_decided_against_the_first) {
+    save("a");
+    std::vector<Result<engine::Settled>> answers;
+    for (const char* const who : {"first", "second"}) {
+        engine::Command command;
+        command.id = "a";
+        command.decide = [this, who](const index::LetterRow&, engine::StateRecord state) {
+            const engine::ClaimTerms terms{who, who, 1'000'000'000, sim.engine().owner_epoch()};
+            return engine::decide_claim(std::move(state), terms, false, sim.engine().clock().now_unix_ns());
+        };
+        command.done = [&](Result<engine::Settled> answer) { answers.push_back(std::move(answer)); };
+        sim.engine().applier().submit(std::move(command));
+    }
+    while (sim.engine().drive()) {
+    }
+    ASSERT_EQ(answers.size(), 2U);
+    ASSERT_TRUE(answers[0]) << answers[0].error().message;
+    ASSERT_FALSE(answers[1]);
+    EXPECT_EQ(answers[1].error().code, ErrorCode::conflict);
+    EXPECT_EQ(answers[1].error().detail, status::kReplaying) << "it says the state that the first left";
+    EXPECT_EQ(get("a").replay.attempts_used, 1U);
+    EXPECT_EQ(get("a").replay.lease->worker, "first");
 }
 
 // SPEC: Y2

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 
 namespace holdfast::testing {
 namespace {
+
+constexpr unsigned kChildHangsSeconds = 20;  // it answers at once, or waits for threads that it does not have
 
 Letter one_letter() {
     Letter letter;
@@ -48,11 +51,15 @@ TEST(Fork, a_child_that_outlives_its_parent_neither_uses_nor_locks_the_store) {
     const pid_t pid = ::fork();
     ASSERT_GE(pid, 0);
     if (pid == 0) {
+        (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // a parent that fails before it kills the child
+        ::alarm(kChildHangsSeconds);
         const int wrong = use_in_child(**store);
         store->reset();  // must neither hang nor touch the parent's threads
+        ::alarm(0);
         if (::write(pipe[1], &wrong, sizeof wrong) != sizeof wrong) _exit(1);
         for (;;) ::pause();
     }
+    ::close(pipe[1]);
     int wrong = -1;
     ASSERT_EQ(::read(pipe[0], &wrong, sizeof wrong), static_cast<ssize_t>(sizeof wrong));
     EXPECT_EQ(wrong, 0) << "bits of calls in the child that did not answer `forked`";
