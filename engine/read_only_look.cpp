@@ -47,8 +47,8 @@ public:
         read.header.source_id = source_id;
         read.header.source_position = slot.end_position;
         read.location = {kInMemory, static_cast<std::uint32_t>(frames_.size()), read.header.frame_bytes};
-        Bytes frame(wal::kFrameHeaderBytes);
-        frame.insert(frame.end(), slot.payload.begin(), slot.payload.end());
+        Bytes frame(wal::kFrameHeaderBytes + slot.payload.size());
+        std::copy(slot.payload.begin(), slot.payload.end(), frame.begin() + wal::kFrameHeaderBytes);
         frames_.push_back({read, std::move(frame)});
         return with_bytes(frames_.back());
     }

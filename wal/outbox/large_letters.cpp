@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "wal/frame.hpp"
 #include "wal/outbox/ring_layout.hpp"
 #include "wal/quarantine.hpp"
 
@@ -44,7 +45,11 @@ Result<void> read_large_letter(Disk& disk, const std::string& directory, std::ui
     const std::string path = directory + "/" + large_letter_file_name(ring_id, payload.number);
     HOLDFAST_TRY_ASSIGN(const std::unique_ptr<File> file, disk.open(path, OpenMode::read));
     HOLDFAST_TRY_ASSIGN(const std::uint64_t file_bytes, file->size_bytes());
-    // Before anything is allocated for it.
+    // Before anything is allocated for it. What is too long for a frame nobody has written here.
+    if (frame_bytes_for(payload.meta_bytes, payload.body_bytes) > kFrameBytesMax) {
+        return corrupt_error(
+            path, "is longer than a letter can be, by its slot: " + std::to_string(payload.file_bytes()) + " bytes");
+    }
     if (file_bytes != payload.file_bytes()) {
         return corrupt_error(path, "has " + std::to_string(file_bytes) + " bytes, its slot says " +
                                        std::to_string(payload.file_bytes()));
