@@ -19,18 +19,25 @@ constexpr std::uint64_t kRandABits = 12;  // RFC 9562, section 5.7: rand_a is 12
 constexpr std::uint64_t kRandBBits = 62;
 constexpr std::uint64_t kRandBMask = (std::uint64_t{1} << kRandBBits) - 1;
 
-constexpr std::array<std::array<char, 2>, 256> make_hex_pairs() noexcept {
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::array<std::array<char, 2>, 256> pairs{};
-    for (std::size_t byte = 0; byte < pairs.size(); ++byte) pairs[byte] = {kDigits[byte >> 4], kDigits[byte & 0xf]};
-    return pairs;
+// The digits of four bytes as they lie in memory, eight at a time: each digit in a byte of its own, the high one first,
+// then 39 more for those of them that are letters.
+std::uint64_t hex_digits(const std::uint8_t* bytes) noexcept {
+    constexpr std::uint64_t kLowDigits = 0x000f000f000f000f;
+    std::uint64_t spread = load_le<std::uint32_t>(std::as_bytes(std::span(bytes, 4)), 0);
+    spread = (spread | spread << 16) & 0x0000ffff0000ffff;
+    spread = (spread | spread << 8) & 0x00ff00ff00ff00ff;
+    const std::uint64_t digits = (spread >> 4 & kLowDigits) | (spread & kLowDigits) << 8;
+    const std::uint64_t letters = (digits + 0x0606060606060606) >> 4 & 0x0101010101010101;
+    return digits + 0x3030303030303030 + letters * ('a' - '0' - 10);
 }
 
-// Every capture without an id of its own writes one: a byte at a time, from a table.
+// Every capture without an id of its own writes one.
 void write_uuid_text(const std::array<std::uint8_t, 16>& bytes, char* to) noexcept {
-    static constexpr std::array<std::array<char, 2>, 256> kHexPairs = make_hex_pairs();
-    static constexpr std::uint8_t kOffsets[] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
-    for (std::size_t i = 0; i < bytes.size(); ++i) std::memcpy(to + kOffsets[i], kHexPairs[bytes[i]].data(), 2);
+    std::array<std::byte, 32> digits;
+    for (std::size_t i = 0; i < 4; ++i) store_le(digits, 8 * i, hex_digits(bytes.data() + 4 * i));
+    std::memcpy(to, digits.data(), 8);
+    for (std::size_t group = 0; group < 3; ++group) std::memcpy(to + 9 + 5 * group, digits.data() + 8 + 4 * group, 4);
+    std::memcpy(to + 24, digits.data() + 20, 12);
     for (const std::size_t dash : {8U, 13U, 18U, 23U}) to[dash] = '-';
 }
 

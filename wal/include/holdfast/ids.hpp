@@ -35,8 +35,21 @@ public:
     // Bytes beyond kLetterIdBytesMax are not accepted: check `text.size()` first; the store does.
     explicit LetterId(std::string_view text) noexcept
         : size_(static_cast<std::uint8_t>(text.size() < kLetterIdBytesMax ? text.size() : kLetterIdBytesMax)) {
-        std::memcpy(bytes_.data(), text.data(), size_);
+        std::memmove(bytes_.data(), text.data(), size_);  // memcpy of so few becomes string instructions: slow to start
     }
+
+    // Copies what is there and not all the room there is: capture hands ids on.
+    LetterId(const LetterId& other) noexcept { *this = other; }
+    LetterId& operator=(const LetterId& other) noexcept {
+        size_ = other.size_;
+        if (size_ <= kShortBytes) {
+            std::memmove(bytes_.data(), other.bytes_.data(), kShortBytes);
+        } else {
+            bytes_ = other.bytes_;
+        }
+        return *this;
+    }
+    ~LetterId() = default;
 
     // A new UUIDv7 (RFC 9562, section 5.7) at `unix_ms`: ids made in order sort in order. Needs no system call
     // after a thread's first.
@@ -50,6 +63,8 @@ public:
     friend bool operator<(const LetterId& a, const LetterId& b) noexcept { return a.view() < b.view(); }
 
 private:
+    static constexpr std::size_t kShortBytes = 48;  // a UUID and more, in three registers
+
     std::uint8_t size_;
     std::array<char, kLetterIdBytesMax> bytes_;
 };

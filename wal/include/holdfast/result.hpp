@@ -47,6 +47,8 @@ class [[nodiscard]] Result {
 public:
     Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+    // A T that is made where it will be returned.
+    explicit Result(std::in_place_t) : state_(std::in_place_index<0>) {}
 
     bool has_value() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return has_value(); }
@@ -73,7 +75,7 @@ private:
 template <>
 class [[nodiscard]] Result<void> {
 public:
-    Result() = default;
+    Result() noexcept {}  // not defaulted: `return {}` would then zero all the room that an error takes
     Result(Error error) : error_(std::move(error)) {}
 
     bool has_value() const noexcept { return !error_.has_value(); }
