@@ -76,7 +76,7 @@ public:
     }
     void bytes(std::string_view text) noexcept {
         if (text.empty()) return;  // an empty view may point nowhere
-        std::memmove(at_, text.data(), text.size());  // memcpy of a few bytes becomes string instructions: slow to start
+        std::memmove(at_, text.data(), text.size());  // memcpy of so few becomes string instructions: slow to start
         at_ += text.size();
     }
     void field(std::uint16_t tag, std::uint64_t length) noexcept {
