@@ -75,7 +75,7 @@ public:
         at_ += sizeof value;
     }
     void bytes(std::string_view text) noexcept {
-        if (text.empty()) return;  // an empty view may point nowhere
+        if (text.empty()) return;                     // an empty view may point nowhere
         std::memmove(at_, text.data(), text.size());  // memcpy of so few becomes string instructions: slow to start
         at_ += text.size();
     }
