@@ -35,6 +35,7 @@ Result<LetterId> Engine::save(const Letter& letter) { return admit(letter, Durab
 
 Result<LetterId> Engine::admit(const Letter& letter, Durability durability, bool is_save) {
     wal::Ring& ring = outbox_->ring();
+    ring.expect_slot();
     ring.count_offered();
     // After the count: close() waits until everything counted has ended somewhere.
     if (closed()) {

@@ -101,6 +101,9 @@ public:
     // of `fields` are taken from the payload, so that the slot says those of the letter itself.
     void publish(const Reservation& reservation, const SlotFields& fields) noexcept;
 
+    // The memory that the next slot is likely to take is asked for, so that it is there by the time it is written.
+    void expect_slot() const noexcept;
+
     void count_offered() noexcept;
     void count_rejected() noexcept;
     void count_dropped() noexcept;
