@@ -93,7 +93,7 @@ private:
     Result<void> drain_dead_rings();
     Result<void> drain_dead_ring(const std::string& name,
                                  const std::unordered_map<std::uint64_t, std::vector<std::uint64_t>>& spilled);
-    void set_aside(const std::string& large_letter);
+    void set_aside(const std::string& directory, const std::string& name, const std::string& why);
     Result<void> fold_gone_sources();
     Result<void> make_outbox();
     void start_threads();

@@ -64,12 +64,11 @@ Result<void> Engine::fold_gone_sources() {
     return log_->sync({&batch});
 }
 
-// A large letter that cannot be read counts as lost, and what there is of it is kept.
-void Engine::set_aside(const std::string& large_letter) {
-    const Result<void> kept =
-        wal::quarantine_file(*environment_.disk, layout_.quarantine, layout_.outbox, large_letter);
-    const std::string outcome = kept ? "moved to " + layout_.quarantine : "stays: " + kept.error().message;
-    events_.say(Event::Kind::corruption_found, "outbox/" + large_letter + ": cannot be read, " + outcome);
+// What it held counts as lost; what there is of it is kept, for whoever looks at the disk.
+void Engine::set_aside(const std::string& directory, const std::string& name, const std::string& why) {
+    const Result<void> kept = wal::quarantine_file(*environment_.disk, layout_.quarantine, directory, name);
+    const std::string outcome = kept ? "moved to " + layout_.quarantine : "it stays: " + kept.error().message;
+    events_.say(Event::Kind::corruption_found, directory + "/" + name + ": " + why + "; " + outcome);
 }
 
 Result<void> Engine::drain_dead_ring(const std::string& name,
@@ -114,7 +113,7 @@ Result<void> Engine::drain_dead_ring(const std::string& name,
     std::vector<std::string> unreadable;
     HOLDFAST_TRY(read->for_each(row.position, take, bad, &unreadable));
     HOLDFAST_TRY(std::move(failed));
-    for (const std::string& file : unreadable) set_aside(file);
+    for (const std::string& file : unreadable) set_aside(layout_.outbox, file, "a letter that cannot be read");
     close_account(row, read->counters(), origins == spilled.end() ? 0 : origins->second.size(), bad);
     Bytes entry;
     append_cursor_entry(row, entry);
@@ -200,8 +199,14 @@ Result<void> Engine::take_in(const wal::SpillFile& spill) {
     };
     HOLDFAST_TRY(wal::scan_spill(*environment_.disk, spill, take));
     HOLDFAST_TRY(std::move(failed));
+    row.lost = spill.letters_missing;
     HOLDFAST_TRY(write_out(true));
     events_.say(Event::Kind::spills_taken_in, spill.path + ": " + std::to_string(row.logged) + " letters");
+    if (row.lost != 0) {
+        set_aside(layout_.fallback, wal::spill_file_name(spill.spill_id),
+                  std::to_string(row.lost) + " letters of it do not check out");
+        return {};
+    }
     HOLDFAST_TRY(environment_.disk->remove(spill.path));
     return environment_.disk->sync_directory(layout_.fallback);
 }

@@ -87,13 +87,17 @@ Result<CountResult> count_by_walk(ViewRunner& runner, const Selector& selector, 
 }
 
 // Sums of the sources. A spill file's letters were offered to the ring they came from. Source 0 is the sum of those
-// that are gone, with what was taken in from spill files as its logged letters.
+// that are gone; its logged letters are those that wait in no spill file any more.
 void add_sources(const std::vector<index::SourceRow>& sources, Conservation& conservation) {
     std::uint64_t spilled = 0, taken_in = 0;
     for (const index::SourceRow& source : sources) {
         const bool is_spill = (source.flags & kSourceIsSpill) != 0;
         if (is_spill || source.source_id == 0) taken_in += source.logged;
-        if (is_spill) continue;
+        if (is_spill) {
+            taken_in += source.lost;
+            conservation.lost += source.lost;
+            continue;
+        }
         conservation.offered += source.offered;
         conservation.rejected += source.rejected;
         conservation.dropped += source.dropped;

@@ -23,7 +23,8 @@ std::uint64_t open_letters(const index::SourceRow& row) noexcept {
 
 void add_to_sum(const index::SourceRow& row, index::SourceRow& sum) noexcept {
     if (is_spill(row)) {
-        sum.logged += row.logged;
+        sum.logged += row.logged + row.lost;
+        sum.lost += row.lost;
         return;
     }
     sum.offered += row.offered;

@@ -80,6 +80,7 @@ struct ScanOptions {
 // `frame` returns false to stop. `damage` may be empty. Bodies are read with the frames.
 // A segment that vanished meanwhile (reclaimed) is reported as damage with why = "segment is gone"; one that no segment
 // names as its predecessor's place is reported with the LSNs it held.
+// What the disk fails to read is damage, too: the end is known here, so that nothing behind it is taken for the end.
 // Errors: io.
 Result<void> scan(Disk& disk, const std::string& directory, const std::vector<SegmentInfo>& segments,
                   const ScanOptions& options, const std::function<bool(const FrameRead&)>& frame,

@@ -49,8 +49,9 @@ Result<bool> Scan::segment(const SegmentInfo& info) {
     if (!opened) return std::move(opened).error();
     const std::unique_ptr<File> file = std::move(opened).value();
 
-    SegmentScanner scanner(*file, info.header, info.end);
+    SegmentScanner scanner(*file, info.header, info.end, Unreadable::as_zeros);
     std::uint64_t offset = kSegmentHeaderBytes;
+    std::uint64_t unreadable = 0;
     last_ = std::max(last_, Lsn{info.header.base_lsn.value - 1});
     while (offset < info.end) {
         HOLDFAST_TRY_ASSIGN(const SegmentScanner::Finding found, scanner.look_at(offset, last_));
@@ -59,7 +60,10 @@ Result<bool> Scan::segment(const SegmentInfo& info) {
                                 scanner.next_valid(offset + kFrameAlignment, last_));
             const std::uint64_t resumes = next ? next->location.offset : info.end;
             const Lsn lost_last = next ? Lsn{next->header.lsn.value - 1} : info.last_lsn;
-            report({id, offset, resumes - offset, Lsn{last_.value + 1}, lost_last, "bytes do not check out"});
+            const bool is_read = scanner.unreadable_blocks() == unreadable;
+            unreadable = scanner.unreadable_blocks();
+            report({id, offset, resumes - offset, Lsn{last_.value + 1}, lost_last,
+                    is_read ? "bytes do not check out" : "bytes cannot be read from the disk"});
             offset = resumes;
             continue;
         }

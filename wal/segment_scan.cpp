@@ -1,6 +1,7 @@
 #include "wal/segment_scan.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace holdfast::wal {
 namespace {
@@ -28,15 +29,40 @@ Result<ByteView> FileWindow::from(std::uint64_t offset, std::uint64_t bytes_min)
     if (!is_inside || buffer_.size() - (offset - start_) < bytes_min) {
         buffer_.resize(static_cast<std::size_t>(std::min(std::max(bytes_min, kBytes), end_ - offset)));
         start_ = offset;
-        auto got = file_.read_at(offset, buffer_);
+        auto got = read(offset, buffer_);
         buffer_.resize(got ? *got : 0);  // after an error the window holds nothing
         if (!got) return std::move(got).error();
     }
     return ByteView(buffer_).subspan(static_cast<std::size_t>(offset - start_));
 }
 
-SegmentScanner::SegmentScanner(File& file, const SegmentHeader& header, std::uint64_t end) noexcept
-    : window_(file, std::min(end, kSegmentFileBytesMax)),
+Result<std::size_t> FileWindow::read(std::uint64_t offset, MutableByteView to) {
+    auto got = file_.read_at(offset, to);
+    if (got || got.error().errno_value != EIO || unreadable_ == Unreadable::fails) return got;
+    return read_by_blocks(offset, to);
+}
+
+// A bad sector costs its block, and not the window around it.
+Result<std::size_t> FileWindow::read_by_blocks(std::uint64_t offset, MutableByteView to) {
+    constexpr std::size_t kBlockBytes = 4096;
+    HOLDFAST_TRY_ASSIGN(const std::uint64_t file_bytes, file_.size_bytes());
+    const std::uint64_t there = std::min<std::uint64_t>(to.size(), file_bytes - std::min(file_bytes, offset));
+    to = to.first(static_cast<std::size_t>(there));
+    for (std::size_t at = 0; at < to.size();) {
+        const auto room = static_cast<std::size_t>(kBlockBytes - (offset + at) % kBlockBytes);
+        const MutableByteView block = to.subspan(at, std::min(room, to.size() - at));
+        const auto got = file_.read_at(offset + at, block);
+        if (!got && got.error().errno_value != EIO) return got.error();
+        if (!got) ++unreadable_blocks_;
+        std::fill(block.begin() + static_cast<std::ptrdiff_t>(got ? *got : 0), block.end(), std::byte{0});
+        at += block.size();
+    }
+    return to.size();
+}
+
+SegmentScanner::SegmentScanner(File& file, const SegmentHeader& header, std::uint64_t end,
+                               Unreadable unreadable) noexcept
+    : window_(file, std::min(end, kSegmentFileBytesMax), unreadable),
       salt_(header.salt),
       segment_id_(header.segment_id),
       end_(std::min(end, kSegmentFileBytesMax)) {}

@@ -9,21 +9,35 @@
 
 namespace holdfast::wal {
 
+// What to do where the disk fails to read.
+enum class Unreadable : std::uint8_t {
+    fails,     // the error is the answer: for whoever decides by it where the log ends
+    as_zeros,  // block by block what cannot be read is zeros, which check out as no frame: for whoever knows the end
+};
+
 // A window of a file that slides forward. Holds 1 MiB, or as much as was asked for at once.
 class FileWindow {
 public:
     static constexpr std::uint64_t kBytes = 1U << 20;
 
     // Bytes at or beyond `end` are never read.
-    FileWindow(File& file, std::uint64_t end) noexcept : file_(file), end_(end) {}
+    FileWindow(File& file, std::uint64_t end, Unreadable unreadable = Unreadable::fails) noexcept
+        : file_(file), end_(end), unreadable_(unreadable) {}
 
     // What is in the window from `offset` on: at least `bytes_min`, or less where the end or the end of the file comes
     // first. Valid until the next call.
     Result<ByteView> from(std::uint64_t offset, std::uint64_t bytes_min);
+    // Blocks that were taken for zeros so far; a block that is read twice counts twice.
+    std::uint64_t unreadable_blocks() const noexcept { return unreadable_blocks_; }
 
 private:
+    Result<std::size_t> read(std::uint64_t offset, MutableByteView to);
+    Result<std::size_t> read_by_blocks(std::uint64_t offset, MutableByteView to);
+
     File& file_;
     const std::uint64_t end_;
+    const Unreadable unreadable_;
+    std::uint64_t unreadable_blocks_ = 0;
     std::uint64_t start_ = 0;  // of buffer_ in the file
     Bytes buffer_;
 };
@@ -40,7 +54,8 @@ public:
     };
 
     // `end`: frames end at or before it. It may be anything: what the file does not have is not there.
-    SegmentScanner(File& file, const SegmentHeader& header, std::uint64_t end) noexcept;
+    SegmentScanner(File& file, const SegmentHeader& header, std::uint64_t end,
+                   Unreadable unreadable = Unreadable::fails) noexcept;
 
     Result<Finding> look_at(std::uint64_t offset, Lsn predecessor);
 
@@ -50,6 +65,8 @@ public:
 
     // The first frame at or behind `offset` that checks out, by steps of 8; nothing when there is none.
     Result<std::optional<FrameRead>> next_valid(std::uint64_t offset, Lsn predecessor);
+
+    std::uint64_t unreadable_blocks() const noexcept { return window_.unreadable_blocks(); }
 
     // Just past the last byte in [offset, end) that is not zero; `offset` when all are zero, or none are there.
     Result<std::uint64_t> nonzero_end(std::uint64_t offset);

@@ -31,17 +31,22 @@ Result<std::optional<FoundSpill>> read_spill(std::unique_ptr<File> file) {
     return std::optional<FoundSpill>(std::move(found));
 }
 
-Result<void> scan_letters(FoundSpill& spill, const std::function<bool(const FrameRead&)>& letter) {
-    SegmentScanner scanner(*spill.file, spill.header, spill.file_bytes);
+// Returns how many letters are missing before the last one found.
+Result<std::uint64_t> scan_letters(FoundSpill& spill, const std::function<bool(const FrameRead&)>& letter) {
+    SegmentScanner scanner(*spill.file, spill.header, spill.file_bytes, Unreadable::as_zeros);
     std::uint64_t offset = kSegmentHeaderBytes;
+    std::uint64_t missing = 0;
     Lsn last;
     for (;;) {
         HOLDFAST_TRY_ASSIGN(const std::optional<FrameRead> frame, scanner.next_valid(offset, last));
-        if (!frame) return {};
+        if (!frame) return missing;
+        // No more than there was room for, whatever a frame says.
+        const std::uint64_t room = (frame->location.offset - offset) / kFrameHeaderBytes;
+        missing += std::min(frame->header.lsn.value - last.value - 1, room);
         last = frame->header.lsn;
         offset = frame->location.offset + frame->location.frame_bytes;
         const bool is_letter = frame->header.kind == static_cast<std::uint8_t>(FrameKind::letter);
-        if (is_letter && !letter(*frame)) return {};
+        if (is_letter && !letter(*frame)) return missing;
     }
 }
 
@@ -163,12 +168,13 @@ Result<std::optional<std::pair<std::int64_t, SpillFile>>> look_at(Disk& disk, co
     SpillFile file;
     file.path = path;
     file.spill_id = spill->header.segment_id;
-    HOLDFAST_TRY(scan_letters(*spill, [&](const FrameRead& letter) {
+    const auto note = [&](const FrameRead& letter) {
         ++file.letters;
         const FrameSource origin{letter.header.source_id, letter.header.source_position};
         if (origin.source_id != 0) file.origins.push_back(origin);
         return true;
-    }));
+    };
+    HOLDFAST_TRY_ASSIGN(file.letters_missing, scan_letters(*spill, note));
     return Found{{spill->header.created_guarded_ns, std::move(file)}};
 }
 
@@ -198,7 +204,8 @@ Result<void> scan_spill(Disk& disk, const SpillFile& spill, const std::function<
     if (!found) {
         return Error{ErrorCode::corrupt, spill.path + ": the header does not check out", {}, 0, spill.path, 0};
     }
-    return scan_letters(*found, frame);
+    HOLDFAST_TRY(scan_letters(*found, frame));
+    return {};
 }
 
 }  // namespace holdfast::wal

@@ -53,6 +53,7 @@ struct SpillFile {
     std::uint64_t spill_id = 0;        // random, never 0; the source id of the letters taken in from it
     std::vector<FrameSource> origins;  // the ring slots its letters came from
     std::uint64_t letters = 0;
+    std::uint64_t letters_missing = 0;  // before the last of them, by their numbers: their bytes do not check out
 };
 
 // The spill files of this store in `directory`, oldest first; an absent directory has none. Foreign and broken files

@@ -120,6 +120,53 @@ TEST(OpenFaults, a_large_letter_that_the_drain_cannot_read_is_lost_alone_and_kep
     expect_conserved(sim);
 }
 
+// SPEC: C3, C4
+TEST(OpenFaults, a_spilled_letter_that_does_not_check_out_is_lost_alone_and_its_file_is_kept_aside) {
+    SimStore sim;
+    ASSERT_TRUE(sim.open());
+    capture_some(sim, 200, "letter");  // more than the ring takes: the rest is spilled
+    const std::vector<std::string> spills = names_in(sim, "/store.fallback");
+    ASSERT_EQ(spills.size(), 1U);
+    const std::string path = "/store.fallback/" + spills.front();
+    const std::size_t in_the_first = 4096 + 100;
+    Bytes byte(1, sim.disk.content(path)[in_the_first] ^ std::byte{1});
+    sim.disk.overwrite(path, in_the_first, byte);
+    ASSERT_TRUE(sim.store->flush());
+    sim.engine().housekeep();
+    while (sim.engine().drive()) {
+    }
+    EXPECT_EQ(sim.store->count("payments"), 199);
+    EXPECT_EQ(conservation_of(sim).lost, 1U);
+    EXPECT_EQ(conservation_of(sim).spilled, 0U);
+    EXPECT_TRUE(sim.saw(Event::Kind::corruption_found));
+    EXPECT_TRUE(is_in(names_in(sim, "/store/quarantine"), ".spill"));
+    expect_conserved(sim);
+}
+
+// SPEC: C3
+TEST(OpenFaults, a_sector_of_the_log_that_cannot_be_read_does_not_stop_a_rebuild) {
+    SimStore sim;
+    ASSERT_TRUE(sim.open());
+    for (int round = 0; round < 8; ++round) {
+        capture_some(sim, 40, "round" + std::to_string(round) + "-");
+        ASSERT_TRUE(sim.store->flush());
+    }
+    ASSERT_TRUE(sim.store->close());
+    sim.drop_index();
+    SimFault bad_sector;
+    bad_sector.call = SimCall::read_at;
+    bad_sector.path_contains = "0000000000000001.seg";
+    bad_sector.times = SimFault::kForEver;
+    bad_sector.offset_begin = 8192;
+    bad_sector.offset_end = 8193;
+    sim.disk.inject(bad_sector);
+    ASSERT_TRUE(sim.open());
+    const std::int64_t left = sim.store->count("payments");
+    EXPECT_LT(left, 320);
+    EXPECT_GT(left, 280) << "no more than the frames that touch the block";
+    EXPECT_TRUE(sim.saw(Event::Kind::corruption_found));
+}
+
 // SPEC: C1
 TEST(OpenFaults, a_ring_that_cannot_be_read_now_waits_and_the_store_opens) {
     SimStore sim;

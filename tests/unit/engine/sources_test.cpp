@@ -15,7 +15,7 @@ using testing::value_of;
 
 // source id, position, logged, offered, rejected, dropped, spilled, lost, flags
 const index::SourceRow kRing{7, 100, 5, 12, 1, 2, 3, 1, kSourceFinal};
-const index::SourceRow kSpill{8, 4200, 3, 0, 0, 0, 0, 0, kSourceFinal | kSourceIsSpill};
+const index::SourceRow kSpill{8, 4200, 2, 0, 0, 0, 0, 1, kSourceFinal | kSourceIsSpill};
 const index::SourceRow kLiving{9, 50, 2, 2, 0, 0, 0, 0, 0};
 
 SourcePositions positions(const std::vector<index::SourceRow>& rows) {
@@ -39,7 +39,7 @@ TEST(Sources, those_that_are_gone_are_summed_and_forgotten) {
     ASSERT_TRUE(fold_gone_sources(sources, is_living));
     EXPECT_EQ(sources.size(), 2U);
     EXPECT_EQ(sources[kLiving.source_id], kLiving);
-    EXPECT_EQ(sources[0], (index::SourceRow{0, 0, 3, 32, 1, 2, 3, 1, 0}));
+    EXPECT_EQ(sources[0], (index::SourceRow{0, 0, 3, 32, 1, 2, 3, 2, 0}));
 }
 
 // SPEC: C3

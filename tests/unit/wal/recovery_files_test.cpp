@@ -319,5 +319,23 @@ TEST_F(RecoveryOfFiles, a_segment_that_is_reclaimed_during_a_scan_is_reported_as
     EXPECT_EQ(kit.damage[0].lsn_last, Lsn{3});
 }
 
+TEST_F(RecoveryOfFiles, a_sector_that_cannot_be_read_costs_a_scan_its_block_and_is_damage) {
+    write_three_segments();
+    const Recovery found = look();
+    SimFault bad_sector;
+    bad_sector.call = SimCall::read_at;
+    bad_sector.path_contains = name_of(paths[1]);
+    bad_sector.times = SimFault::kForEver;
+    bad_sector.offset_begin = kSegmentHeaderBytes + 8;  // in the segment's first frame
+    bad_sector.offset_end = kSegmentHeaderBytes + 9;
+    disk.inject(bad_sector);
+    const auto read = kit.read(found.segments);
+    EXPECT_LT(read.size(), 9u);
+    EXPECT_GE(read.size(), 6u) << "the other segments' frames are there";
+    ASSERT_EQ(kit.damage.size(), 1u);
+    EXPECT_EQ(kit.damage[0].why, "bytes cannot be read from the disk");
+    EXPECT_EQ(kit.damage[0].lsn_first, Lsn{4});
+}
+
 }  // namespace
 }  // namespace holdfast::wal

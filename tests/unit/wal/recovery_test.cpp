@@ -373,7 +373,7 @@ TEST_F(RecoveryOfTails, scan_keeps_to_its_bounds_and_stops_when_asked) {
                      },
                      {}));
     EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2}));
-    disk.inject({.call = SimCall::read_at});
+    disk.inject({.call = SimCall::read_at, .errno_value = EACCES});
     EXPECT_FALSE(scan(disk, kWal, found.segments, {}, [](const FrameRead&) { return true; }, {}));
 }
 

@@ -80,6 +80,28 @@ TEST_F(Spill, letters_are_found_in_order_with_the_slots_they_came_from) {
     EXPECT_EQ(position, disk.content(files[0].path).size() - 96);
 }
 
+TEST_F(Spill, letters_that_do_not_check_out_are_counted_and_cost_no_other) {
+    for (const char* const body : {"one", "two", "three", "four"}) ASSERT_TRUE(spill(body));
+    writer.rotate();
+    const std::string path = list().at(0).path;
+    EXPECT_EQ(list()[0].letters_missing, 0u);
+    const std::size_t frame_bytes = frame_bytes_for(1, 3);
+    disk.overwrite(path, kSegmentHeaderBytes + frame_bytes + 20, as_bytes("?"));  // in the header of the second
+    const auto files = list();
+    ASSERT_EQ(files.size(), 1u);
+    EXPECT_EQ(files[0].letters, 3u);
+    EXPECT_EQ(files[0].letters_missing, 1u);
+
+    SimFault bad_sector;
+    bad_sector.call = SimCall::read_at;
+    bad_sector.path_contains = ".spill";
+    bad_sector.times = SimFault::kForEver;
+    bad_sector.offset_begin = kSegmentHeaderBytes + 1;
+    bad_sector.offset_end = kSegmentHeaderBytes + 2;
+    disk.inject(bad_sector);
+    EXPECT_EQ(list().size(), 1u) << "a sector that cannot be read stops nothing";
+}
+
 TEST_F(Spill, a_file_is_left_to_its_writer_until_it_lets_go) {
     ASSERT_TRUE(spill("one"));
     EXPECT_TRUE(list().empty());
