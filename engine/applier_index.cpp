@@ -83,6 +83,11 @@ void Applier::commit_if_due(bool idle) {
     uncommitted_.store(false, std::memory_order_release);
 }
 
+void Applier::commit_to_the_end() {
+    if (owed_ != Lsn{}) return;
+    if (const Result<void> committed = index_.commit(); !committed) discard_or_wait(committed.error(), applied_lsn());
+}
+
 // The index failed. On doubt it is thrown away; when the disk refused it is tried again in a second. Either way the log
 // has everything, and `owed` says up to where.
 void Applier::discard_or_wait(const Error& why, Lsn owed) {

@@ -78,20 +78,22 @@ Result<StateRecord> decide_claim(StateRecord state, const ClaimTerms& terms, boo
     next.replay.lease = Lease{later(now_unix_ns, terms.lease_ns), terms.worker};
     next.owner_epoch = terms.owner_epoch;
     next.who = terms.who;
+    next.why = terms.why;
     return next;
 }
 
 Result<StateRecord> decide_settle(const index::LetterRow& row, StateRecord state, const SettleTerms& terms,
                                   std::int64_t now_unix_ns) {
     HOLDFAST_TRY(check_claim(row, state, terms.claim_lsn));
-    const std::string who = state.who;
+    const std::string who = state.who, why = state.why;
     const Outcome& outcome = terms.outcome;
     HOLDFAST_TRY_ASSIGN(StateRecord next, move(std::move(state), transition_of(outcome.kind), now_unix_ns));
     next.who = who;
     next.replay.given_back = false;
     if (next.status == status::kResolved) {
         const char* type = outcome.kind == Outcome::Kind::skip_duplicate ? "duplicate_skip" : "replayed";
-        next.replay.resolution = Resolution{type, {}, who, next.at};
+        next.replay.resolution = Resolution{type, why, who, next.at};
+        next.why = why;
         return next;
     }
     next.why = outcome.error_type;

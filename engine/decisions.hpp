@@ -19,6 +19,7 @@ struct ClaimTerms {
     std::string worker;  // empty: a handler inside the owner
     std::int64_t lease_ns = 0;
     std::uint64_t owner_epoch = 0;  // 0 for a worker outside
+    std::string why;
 };
 
 // One attempt is consumed. Errors: conflict with the status found; expired.

@@ -76,10 +76,12 @@ Result<CountResult> EmbeddedStore::count_matching(const Selector& selector) {
     return query_count(*engine_, selector);
 }
 
-Result<Claim> EmbeddedStore::claim(std::string_view id, std::string_view who, std::chrono::nanoseconds lease) {
+Result<Claim> EmbeddedStore::claim(std::string_view id, std::string_view who, std::chrono::nanoseconds lease,
+                                   std::string_view why) {
     HOLDFAST_TRY(gate());
     ClaimTerms terms;
     terms.who = who;
+    terms.why = why;
     terms.lease_ns = lease.count() > 0 ? lease.count() : engine_->options().replay.lease.count();
     terms.owner_epoch = engine_->owner_epoch();
     Command command;

@@ -23,7 +23,8 @@ public:
     Result<std::optional<Letter>> get(std::string_view id) override;
     Result<Page> list(const ListQuery& query) override;
     Result<CountResult> count_matching(const Selector& selector) override;
-    Result<Claim> claim(std::string_view id, std::string_view who, std::chrono::nanoseconds lease) override;
+    Result<Claim> claim(std::string_view id, std::string_view who, std::chrono::nanoseconds lease,
+                        std::string_view why) override;
     Result<std::string> settle(const LeaseToken& token, const Outcome& outcome, std::chrono::nanoseconds took) override;
     Result<Time> extend(const LeaseToken& token, std::chrono::nanoseconds lease) override;
     Result<ReplayResult> replay(const ReplayOptions& options, Handler& handler) override;

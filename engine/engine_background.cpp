@@ -123,7 +123,7 @@ Result<void> Engine::close(std::chrono::nanoseconds patience) {
     const bool witnessed = committer_->mark(Committer::Mark::final);
     while (applier_->step()) {
     }
-    applier_->commit_if_due(true);
+    applier_->commit_to_the_end();  // the next open finds the log's end witnessed, and goes on in its last segment
     end();
     Result<void> removed;
     if (drained && witnessed) removed = outbox_->ring().remove();

@@ -40,12 +40,13 @@ Result<std::unique_ptr<OwnerLock>> OwnerLock::acquire(Disk& disk, const Clock& c
         if (locked) break;
         if (locked.error().code != ErrorCode::busy) return locked.error();
         if (tries == kReaderTriesMax || !held_by_readers_only(disk, path)) {
-            return Error{ErrorCode::busy,
-                         path + ": the store is owned by another handle: " + holder_of(*file),
-                         "owner",
-                         0,
-                         path,
-                         0};
+            return Error{
+                ErrorCode::busy,
+                path + ": the store is owned by another process, or another handle in this one: " + holder_of(*file),
+                "owner",
+                0,
+                path,
+                0};
         }
         std::this_thread::sleep_for(kReaderPause);
     }

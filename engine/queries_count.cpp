@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "engine/apply.hpp"
 #include "engine/queries_internal.hpp"
+#include "engine/sources.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -86,25 +86,14 @@ Result<CountResult> count_by_walk(ViewRunner& runner, const Selector& selector, 
     }
 }
 
-// Sums of the sources. A spill file's letters were offered to the ring they came from. Source 0 is the sum of those
-// that are gone; its logged letters are those that wait in no spill file any more.
 void add_sources(const std::vector<index::SourceRow>& sources, Conservation& conservation) {
-    std::uint64_t spilled = 0, taken_in = 0;
-    for (const index::SourceRow& source : sources) {
-        const bool is_spill = (source.flags & kSourceIsSpill) != 0;
-        if (is_spill || source.source_id == 0) taken_in += source.logged;
-        if (is_spill) {
-            taken_in += source.lost;
-            conservation.lost += source.lost;
-            continue;
-        }
-        conservation.offered += source.offered;
-        conservation.rejected += source.rejected;
-        conservation.dropped += source.dropped;
-        conservation.lost += source.lost;
-        spilled += source.spilled;
-    }
-    conservation.spilled += spilled > taken_in ? spilled - taken_in : 0;
+    index::SourceRow sum;
+    for (const index::SourceRow& source : sources) add_source(source, sum);
+    conservation.offered += sum.offered;
+    conservation.rejected += sum.rejected;
+    conservation.dropped += sum.dropped;
+    conservation.lost += sum.lost;
+    conservation.spilled += sum.spilled - std::min(sum.spilled, sum.logged);
 }
 
 // The letters by what they are filed under.

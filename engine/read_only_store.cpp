@@ -45,7 +45,7 @@ public:
 
     Result<LetterId> save(const Letter&, const DlqPolicy&) override { return refuse("save"); }
     Result<LetterId> capture(const Letter&, std::optional<Durability>) override { return refuse("capture"); }
-    Result<Claim> claim(std::string_view, std::string_view, std::chrono::nanoseconds) override {
+    Result<Claim> claim(std::string_view, std::string_view, std::chrono::nanoseconds, std::string_view) override {
         return refuse("claim");
     }
     Result<std::string> settle(const LeaseToken&, const Outcome&, std::chrono::nanoseconds) override {

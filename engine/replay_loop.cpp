@@ -22,16 +22,19 @@ struct Planned {
     std::vector<std::string> ids;         // oldest first
     std::vector<std::string> given_back;  // ended by a crash last time: one at a time, after the others
     std::uint64_t total = 0;
-    std::uint64_t capped = 0;  // matched too, and left out by the limit
+    std::uint64_t capped = 0;   // matched too, and left out by the limit
+    std::uint64_t not_due = 0;  // matched too, and put off until later; of `total`
 };
 
-// The letters that match now: letters captured meanwhile are not in it.
+// The letters that match now: letters captured meanwhile are not in it, nor are those whose next attempt is put off,
+// unless they were asked for by id.
 Result<Planned> plan(Store& store, const ReplayOptions& options) {
     Planned planned;
     ListQuery query;
     query.selector = options.selector;
     query.selector.status = options.selector.status.value_or(std::string(status::kPending));
     query.limit = kPlanPage;
+    const Time now = wall_clock_now();
     for (;;) {
         HOLDFAST_TRY_ASSIGN(Page page, store.list(query));
         for (Letter& letter : page.letters) {
@@ -41,6 +44,10 @@ Result<Planned> plan(Store& store, const ReplayOptions& options) {
                 return planned;
             }
             ++planned.total;
+            if (options.selector.ids.empty() && letter.replay.next_at.value_or(now) > now) {
+                ++planned.not_due;
+                continue;
+            }
             (letter.replay.given_back ? planned.given_back : planned.ids).push_back(std::move(letter.id));
         }
         if (!page.next_cursor) return planned;
@@ -80,6 +87,7 @@ public:
     Result<ReplayResult> run(const Planned& planned) {
         result_.total = planned.total;
         result_.capped = planned.capped;
+        result_.skipped = planned.not_due;
         run_side_by_side(planned.ids);
         for (const std::string& id : planned.given_back) {
             if (stopped()) break;
@@ -88,9 +96,10 @@ public:
         if (failed_) return *failed_;
         const bool cancelled = options_.stop != nullptr && options_.stop->load();
         result_.state = cancelled ? "CANCELLED" : "DONE";
-        result_.reason = cancelled             ? "stopped by the caller"
-                         : planned.capped != 0 ? "the limit of letters was reached"
-                                               : "";
+        result_.reason = cancelled              ? "stopped by the caller"
+                         : planned.capped != 0  ? "the limit of letters was reached"
+                         : planned.not_due != 0 ? std::to_string(planned.not_due) + " letters are put off until later"
+                                                : "";
         return result_;
     }
 
@@ -117,7 +126,8 @@ private:
     void one(const std::string& id) {
         pace_.wait();
         if (handler_says_no(id)) return count(result_.skipped);
-        Result<Claim> claim = store_.claim(id, options_.who.empty() ? "replay" : options_.who);
+        Result<Claim> claim =
+            store_.claim(id, options_.who.empty() ? "replay" : options_.who, std::chrono::nanoseconds{0}, options_.why);
         if (!claim) {
             const ErrorCode code = claim.error().code;
             // Settled, saved over or claimed by somebody else since it was planned: not ours any more.

@@ -21,20 +21,17 @@ std::uint64_t open_letters(const index::SourceRow& row) noexcept {
     return row.offered - std::min(row.offered, accounted_letters(row));
 }
 
-void add_to_sum(const index::SourceRow& row, index::SourceRow& sum) noexcept {
-    if (is_spill(row)) {
-        sum.logged += row.logged + row.lost;
-        sum.lost += row.lost;
-        return;
-    }
+}  // namespace
+
+void add_source(const index::SourceRow& row, index::SourceRow& sum) noexcept {
+    if (is_spill(row)) sum.logged += row.logged + row.lost;
+    if (row.source_id == 0) sum.logged += row.logged;
     sum.offered += row.offered;
     sum.rejected += row.rejected;
     sum.dropped += row.dropped;
     sum.spilled += row.spilled;
-    sum.lost += row.lost + open_letters(row);
+    sum.lost += row.lost;
 }
-
-}  // namespace
 
 void note_source(const FrameInLog& frame, SourcePositions& sources) {
     const auto kind = static_cast<wal::FrameKind>(frame.header.kind);
@@ -82,7 +79,8 @@ std::optional<Bytes> fold_gone_sources(SourcePositions& sources,
     index::SourceRow& sum = sources[0];
     Bytes forgotten;
     for (const std::uint64_t source_id : gone) {
-        add_to_sum(sources[source_id], sum);
+        add_source(sources[source_id], sum);
+        sum.lost += open_letters(sources[source_id]);
         sources.erase(source_id);
         index::SourceRow row;
         row.source_id = source_id;

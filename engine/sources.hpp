@@ -21,6 +21,10 @@ using SourcePositions = std::unordered_map<std::uint64_t, index::SourceRow>;
 // The same effect on `sources` as applying the frame has on an index's.
 void note_source(const FrameInLog& frame, SourcePositions& sources);
 
+// Adds what a source says to a sum of sources, which is itself one: source 0, or a whole store's. A spill file's letters
+// were offered to the ring they came from; as `logged`, a sum has those of spill files that wait in them no more.
+void add_source(const index::SourceRow& row, index::SourceRow& sum) noexcept;
+
 // A dead ring's last word: everything offered is accounted for, the difference is lost. After a power cut the counters
 // in its header can be older than its slots: offered is then what is known of. `bad_slots`: published, and unreadable.
 void close_account(index::SourceRow& row, const wal::RingCounters& counters, std::uint64_t spilled_waiting,

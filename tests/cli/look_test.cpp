@@ -152,6 +152,22 @@ TEST_F(Look, forms_hold_what_their_name_says) {
     EXPECT_EQ(run({"ls", "-o", "xml"}).code, 2);
 }
 
+TEST_F(Look, a_list_that_is_cut_says_so_and_a_limit_is_a_number) {
+    put_letters(5);
+    EXPECT_EQ(run({"ls", "--limit", "5", "-o", "plain"}).err, "");
+    EXPECT_NE(run({"ls", "--limit", "4", "-o", "plain"}).err.find("there are more letters"), std::string::npos);
+    EXPECT_EQ(run({"ls", "--limit", "4", "--json"}).err, "") << "there it is next_cursor that says so";
+    for (const char* const wrong : {"-1", "99999999999999999999", "ten", "1.5", ""}) {
+        SCOPED_TRACE(wrong);
+        EXPECT_EQ(run({"ls", "--limit", wrong}).code, 2);
+        EXPECT_EQ(run({"replay", "--all", "--exec", "true", "--max", wrong}).code, 2);
+    }
+    for (const char* const wrong : {"-1", "nan", "inf", "1e300", "fast"}) {
+        SCOPED_TRACE(wrong);
+        EXPECT_EQ(run({"replay", "--all", "-n", "--rate", wrong}).code, 2);
+    }
+}
+
 // SPEC: P1
 TEST_F(Look, a_terminal_gets_a_table_in_colour_unless_it_wants_none) {
     put_letters(1, R"(,"error":{"message":"\u001b[31mred"})");

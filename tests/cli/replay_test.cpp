@@ -106,6 +106,30 @@ TEST_F(Replay, max_caps_it_and_a_dry_run_only_counts) {
     EXPECT_EQ(status_of("order-5"), "PENDING");
 }
 
+// SPEC: R7
+TEST_F(Replay, what_is_put_off_until_later_is_not_run_before_unless_it_is_named) {
+    put_letters(2);
+    EXPECT_EQ(run({"replay", "order-1", "--exec", "exit 75", "--later", "1h"}).code, 4);
+    const CliRun again = run({"replay", "--all", "--exec", "true"});
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(again.json()["succeeded"], 1);
+    EXPECT_EQ(again.json()["skipped"], 1);
+    EXPECT_EQ(again.json()["reason"], "1 letters are put off until later");
+    EXPECT_EQ(status_of("order-1"), "PENDING");
+    EXPECT_EQ(run({"replay", "order-1", "--exec", "true"}).code, 0);
+    EXPECT_EQ(status_of("order-1"), "RESOLVED");
+}
+
+// SPEC: Y4
+TEST_F(Replay, the_reason_given_is_kept_and_letters_that_are_not_pending_are_spoken_of) {
+    put_letters(1);
+    EXPECT_EQ(run({"replay", "--all", "--exec", "true", "--reason", "the database is back"}).code, 0);
+    EXPECT_EQ(show("order-1")["resolution"]["note"], "the database is back");
+    const CliRun nothing = run({"replay", "order-1", "--exec", "true"});
+    EXPECT_EQ(nothing.json()["total"], 0);
+    EXPECT_NE(nothing.err.find("1 more match and are not PENDING"), std::string::npos) << nothing.err;
+}
+
 TEST_F(Replay, a_wrong_call_is_a_usage_error) {
     put_letters(1);
     for (const CliArguments& arguments :

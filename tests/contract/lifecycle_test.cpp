@@ -240,7 +240,7 @@ TEST_F(Lifecycle, of_two_claims_in_flight_the_second_is_decided_against_the_firs
         engine::Command command;
         command.id = "a";
         command.decide = [this, who](const index::LetterRow&, engine::StateRecord state) {
-            const engine::ClaimTerms terms{who, who, 1'000'000'000, sim.engine().owner_epoch()};
+            const engine::ClaimTerms terms{who, who, 1'000'000'000, sim.engine().owner_epoch(), {}};
             return engine::decide_claim(std::move(state), terms, false, sim.engine().clock().now_unix_ns());
         };
         command.done = [&](Result<engine::Settled> answer) { answers.push_back(std::move(answer)); };

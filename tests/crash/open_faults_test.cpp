@@ -186,6 +186,19 @@ TEST(OpenFaults, a_ring_that_cannot_be_read_now_waits_and_the_store_opens) {
     expect_conserved(sim);
 }
 
+// Else a command line that opens a store for each letter would fill the disk with empty segments.
+TEST(OpenFaults, an_open_after_a_clean_close_goes_on_in_the_segment_that_is_there) {
+    SimStore sim;
+    for (int i = 0; i < 12; ++i) {
+        ASSERT_TRUE(sim.open());
+        if (i % 2 == 0) capture_some(sim, 1, "life" + std::to_string(i) + "-");
+        ASSERT_TRUE(sim.store->close());
+    }
+    EXPECT_EQ(names_in(sim, "/store/wal").size(), 1U);
+    ASSERT_TRUE(sim.open());
+    EXPECT_EQ(sim.store->count("payments"), 6);
+}
+
 // SPEC: C3
 TEST(OpenFaults, a_store_opened_many_times_keeps_few_rows_of_where_its_letters_came_from) {
     SimStore sim;

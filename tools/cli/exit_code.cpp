@@ -30,6 +30,7 @@ ExitCode exit_code_of(const Error& error) noexcept {
         case ErrorCode::unsupported:
             return is_newer_format(error) ? ExitCode::newer_format : ExitCode::error;
         case ErrorCode::invalid_argument:
+            return error.detail == "letter.bytes_max" ? ExitCode::refused : ExitCode::error;
         case ErrorCode::not_found:
         case ErrorCode::closed:
         case ErrorCode::forked:

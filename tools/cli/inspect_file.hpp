@@ -43,6 +43,7 @@ private:
 struct Inspection {
     std::uint64_t records = 0;
     bool damaged = false;
+    bool newer_format = false;
 };
 
 // Prints one line of JSON.

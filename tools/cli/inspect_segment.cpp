@@ -214,6 +214,7 @@ Inspection inspect_segment(InspectedFile& file) {
     json["problem"] = problem_name(problem);
     print_record(json);
     Inspection result = FrameWalk(file, std::nullopt).run();
+    result.newer_format = problem == wal::HeaderProblem::newer_format;
     result.damaged = result.damaged || problem == wal::HeaderProblem::bad_check ||
                      problem == wal::HeaderProblem::bad_magic || result.records > 0;
     return result;

@@ -66,6 +66,7 @@ public:
         }
         const Inspection result = inspect_as(sort, *file);
         if (file->unreadable() > 0) return fail(ExitCode::damage, path_ + ": some of it cannot be read from the disk");
+        if (result.newer_format) return fail(ExitCode::newer_format, path_ + ": the format is newer than this tool");
         return result.damaged ? fail(ExitCode::damage, path_ + ": damage found") : ExitCode::ok;
     }
 

@@ -13,13 +13,10 @@ namespace fs = std::filesystem;
 
 Result<ScratchDirectory> ScratchDirectory::make(const std::string& parent, const std::string& name) {
     std::error_code problem;
-    const fs::path base = parent.empty() ? fs::temp_directory_path(problem) : fs::path(parent);
+    fs::path base = parent.empty() ? fs::temp_directory_path(problem) : fs::absolute(parent, problem);
     if (problem) return io_error(problem.value(), "cannot find a directory for temporary files", "");
-    if (fs::exists(base / "LOCK", problem) || fs::exists(base / "wal", problem)) {
-        Error error = invalid(base.string() + " is a store: name a directory to make a fresh one in");
-        error.code = ErrorCode::conflict;
-        return error;
-    }
+    const bool is_store = fs::exists(base / "LOCK", problem) || fs::exists(base / "wal", problem);
+    if (is_store) base = (base / "").parent_path().parent_path();  // beside it: on the same disk, and not in it
     const bool made_parent = fs::create_directories(base, problem);
     if (problem) return io_error(problem.value(), "cannot make", base.string());
     std::string path = (base / (name + ".XXXXXX")).string();

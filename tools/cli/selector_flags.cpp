@@ -51,7 +51,7 @@ void SelectorFlags::declare(CLI::App& verb) {
     text_option(verb, "--until", until_, "Created before");
     text_option(verb, "--older-than", older_than_, "Created before so long ago, as in 7d");
     text_option(verb, "--text", text_, "Containing this in id, error message, document key or document");
-    verb.add_option("--limit", limit_, "At most so many letters; 0 for no limit");
+    count_option(verb, "--limit", limit_, "At most so many letters; 0 for no limit (ls: 100 when not given)");
 }
 
 bool SelectorFlags::reads_stdin() const noexcept {

@@ -1,6 +1,7 @@
 #include "tools/cli/verb.hpp"
 
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 
@@ -77,6 +78,49 @@ CLI::Option* text_option(CLI::App& app, const std::string& name, std::optional<s
                          const std::string& help) {
     return app.add_option_function<std::string>(
         name, [&target](const std::string& value) { target = value; }, help);
+}
+
+namespace {
+
+constexpr std::uint64_t kCountMax = 1'000'000'000'000;
+
+std::uint64_t parse_count(const std::string& name, const std::string& text) {
+    std::uint64_t count = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (problem != std::errc{} || end != text.data() + text.size() || count > kCountMax) {
+        throw CLI::ValidationError(
+            name, "must be a whole number from 0 to " + std::to_string(kCountMax) + ", got \"" + text + "\"");
+    }
+    return count;
+}
+
+template <typename Target>
+CLI::Option* add_count_option(CLI::App& app, const std::string& name, Target& target, const std::string& help) {
+    const auto take = [&target, name](const std::string& text) { target = parse_count(name, text); };
+    return app.add_option_function<std::string>(name, take, help)->type_name("N");
+}
+
+}  // namespace
+
+CLI::Option* count_option(CLI::App& app, const std::string& name, std::uint64_t& target, const std::string& help) {
+    return add_count_option(app, name, target, help);
+}
+
+CLI::Option* count_option(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& target,
+                          const std::string& help) {
+    return add_count_option(app, name, target, help);
+}
+
+CLI::Validator finite_number(double largest) {
+    const std::string limits = "a number from 0 to " + std::to_string(static_cast<std::uint64_t>(largest));
+    const auto check = [largest, limits](const std::string& text) {
+        double number = 0;
+        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+        const bool is_number = problem == std::errc{} && end == text.data() + text.size();
+        return is_number && number >= 0 && number <= largest ? std::string()
+                                                             : "must be " + limits + ", got \"" + text + "\"";
+    };
+    return CLI::Validator(check, "NUMBER");
 }
 
 CLI::Option* duration_option(CLI::App& app, const std::string& name, std::chrono::nanoseconds& target,

@@ -62,6 +62,14 @@ std::unique_ptr<Verb> make_demo_worker_verb();
 CLI::Option* text_option(CLI::App& app, const std::string& name, std::optional<std::string>& target,
                          const std::string& help);
 
+// A whole number from 0 to 10^12.
+CLI::Option* count_option(CLI::App& app, const std::string& name, std::uint64_t& target, const std::string& help);
+CLI::Option* count_option(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& target,
+                          const std::string& help);
+
+// Checks a number from 0 to `largest`; nothing that is no number passes.
+CLI::Validator finite_number(double largest);
+
 // A duration such as 90s or 2h. What is none is a usage error.
 CLI::Option* duration_option(CLI::App& app, const std::string& name, std::chrono::nanoseconds& target,
                              const std::string& help);

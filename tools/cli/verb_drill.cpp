@@ -161,9 +161,8 @@ public:
             ->check(CLI::IsMember({"memory", "process", "power"}));
         app->add_option("--seed", seed_, "Repeat the letters and the moments of another drill");
         app->footer(
-            "The store is a fresh one in a directory of its own under --store (the temporary directory), and is "
-            "removed\n"
-            "afterwards; it stays when something was lost. An existing store is refused.\n"
+            "The store is a fresh one in a directory of its own under --store (the temporary directory), or beside it\n"
+            "where that is a store, and is removed afterwards; it stays when something was lost.\n"
             "\n"
             "Example:\n  holdfast drill --store /var/lib/holdfast-drill --kills 50 --durability process");
         return app;

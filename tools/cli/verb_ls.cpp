@@ -116,6 +116,8 @@ public:
             query.cursor = *page.next_cursor;
         }
         printer.finish(page.next_cursor, stale, unreadable);
+        const bool is_cut = page.next_cursor && globals.output_form() != Form::json;
+        if (is_cut) note("there are more letters: --limit N for more of them, --limit 0 for all");
         if (stale) note("the store could not catch up: this list may lack the latest letters");
         if (unreadable > 0) {
             note(std::to_string(unreadable) + " letters could not be read: see `holdfast verify`");

@@ -33,8 +33,8 @@ public:
         text_option(*app, "--exec", command_, "Shell command, run once a letter");
         text_option(*app, "--http", url_, "URL to POST each document to");
         app->add_flag("--all", all_, "Every PENDING letter, when nothing says which");
-        app->add_option("--max", letters_max_, "At most so many letters; 0 for no limit");
-        app->add_option("--rate", rate_, "Letters a second; 0 for no limit")->check(CLI::NonNegativeNumber);
+        count_option(*app, "--max", letters_max_, "At most so many letters; 0, the default, for no limit");
+        app->add_option("--rate", rate_, "Letters a second; 0, the default, for no limit")->check(finite_number(1e9));
         app->add_option("--in-flight", in_flight_, "How many at the same time, 1 to 256 (1)")
             ->check(CLI::Range(1U, kInFlightMax));
         duration_option(*app, "--attempt-timeout", attempt_timeout_, "How long one letter may take (60s)");
@@ -52,7 +52,8 @@ public:
         if (selection->is_empty && !all_) {
             return fail(ExitCode::usage, "replay: say which letters (ids or selectors), or --all");
         }
-        if (command_.has_value() == url_.has_value() && !dry_run_) {
+        if (command_ && url_) return fail(ExitCode::usage, "replay: --exec or --http, and not both");
+        if (!command_ && !url_ && !dry_run_) {
             return fail(ExitCode::usage, "replay: give --exec COMMAND or --http URL");
         }
         std::unique_ptr<Handler> handler;
@@ -76,10 +77,17 @@ private:
     static Result<std::uint64_t> pending(Store& store, const Selection& selection) {
         Selector selector = selection.selector;
         if (selection.names_nothing || (selector.status && *selector.status != status::kPending)) {
+            if (!selection.names_nothing)
+                note("only PENDING letters are run: --status " + *selector.status + " names none");
             return std::uint64_t{0};
         }
+        HOLDFAST_TRY_ASSIGN(const CountResult matching, store.count_matching(selector));
         selector.status = std::string(status::kPending);
         HOLDFAST_TRY_ASSIGN(const CountResult count, store.count_matching(selector));
+        if (matching.letters > count.letters) {
+            note(std::to_string(matching.letters - count.letters) +
+                 " more match and are not PENDING: they are not run (see `holdfast ls`, by status)");
+        }
         return count.letters;
     }
 

@@ -24,7 +24,7 @@ FoundLetter find_letter(const Globals& globals, const std::string& id) {
 class ShowVerb final : public Verb {
 public:
     CLI::App* declare(CLI::App& root) override {
-        CLI::App* const app = root.add_subcommand("show", "Show one letter: everything, with attempts and audit");
+        CLI::App* const app = root.add_subcommand("show", "Show one letter: everything, with its attempts");
         app->add_option("ID", id_, "The letter's id")->required();
         app->footer("Example:\n  holdfast show 0198f1a2-7c4e-7b11-9a63-0d5b1f7f3c55 --json");
         return app;

@@ -58,7 +58,7 @@ struct ReplayOptions {
     std::uint64_t letters_max = 0;            // 0: no limit
     std::uint32_t in_flight = 1;              // 1 to 256
     double letters_per_second = 0;            // 0: no limit
-    std::string who, why;                     // kept with each transition
+    std::string who, why;                     // kept with each claim, and with what became of it
     const std::atomic<bool>* stop = nullptr;  // set it to end after the letters in flight
     // After each letter, from the loop's thread.
     std::function<void(const Letter& letter, const Outcome& outcome, std::string_view status_after)> on_letter;
@@ -66,6 +66,7 @@ struct ReplayOptions {
 
 struct ReplayResult {
     std::string state;  // DONE, CANCELLED
+    // `skipped`: settled by somebody else meanwhile, refused by can_replay, or put off until later and not named by id.
     std::uint64_t total = 0, succeeded = 0, failed = 0, skipped = 0;
     std::uint64_t capped = 0;  // matched, and left out by letters_max
     std::string reason;

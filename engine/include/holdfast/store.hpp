@@ -61,11 +61,11 @@ public:
     // Records one dead letter without waiting for a disk.
     //
     // Returns once the letter has reached `durability` (null: options.capture.durability): `memory`, `process` (survives
-    // kill -9) or `power` (survives power loss; waits for the shared fdatasync). The bytes are copied before it returns.
-    // When the outbox is full or the log cannot be written, the letter goes where options.outbox.when_full and the
-    // fallback send it, and the id is returned all the same. Never throws; no lock, no allocation and no system call up
-    // to `process` while the ring is mapped and has room. Where it is not mapped, `process` waits for a write to the
-    // log, and once in a segment for a sync.
+    // kill -9) or `power` (survives power loss; waits for the shared fdatasync). The bytes are copied before it
+    // returns. When the outbox is full or the log cannot be written, the letter goes where options.outbox.when_full and
+    // the fallback send it, and the id is returned all the same. Never throws; no lock, no allocation and no system
+    // call up to `process` while the ring is mapped and has room. Where it is not mapped, `process` waits for a write
+    // to the log, and once in a segment for a sync.
     //
     // Errors:
     //   invalid_argument  no stream, an id, stream or failure type over its limit, or the letter over letter.bytes_max
@@ -82,7 +82,8 @@ public:
     // Claims one PENDING letter for `lease` (0: options.replay.lease). Durable on return, one attempt consumed.
     // Errors: not_found; conflict (the message says the status found); read_only.
     virtual Result<Claim> claim(std::string_view id, std::string_view who,
-                                std::chrono::nanoseconds lease = std::chrono::nanoseconds{0}) = 0;
+                                std::chrono::nanoseconds lease = std::chrono::nanoseconds{0},
+                                std::string_view why = {}) = 0;
     // Ends a claim: RESOLVED, or by `outcome` PENDING while budget remains, else REQUIRES_REVIEW. Returns the status
     // after. Errors: conflict (the claim was fenced: lapsed, saved over, or settled already).
     virtual Result<std::string> settle(const LeaseToken& token, const Outcome& outcome,
