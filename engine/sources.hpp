@@ -21,7 +21,7 @@ using SourcePositions = std::unordered_map<std::uint64_t, index::SourceRow>;
 // The same effect on `sources` as applying the frame has on an index's.
 void note_source(const FrameInLog& frame, SourcePositions& sources);
 
-// Adds what a source says to a sum of sources, which is itself one: source 0, or a whole store's. A spill file's letters
+// Adds what a source says to a sum of sources, which is itself one: source 0, or a store's. A spill file's letters
 // were offered to the ring they came from; as `logged`, a sum has those of spill files that wait in them no more.
 void add_source(const index::SourceRow& row, index::SourceRow& sum) noexcept;
 

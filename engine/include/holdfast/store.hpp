@@ -60,12 +60,12 @@ public:
 
     // Records one dead letter without waiting for a disk.
     //
-    // Returns once the letter has reached `durability` (null: options.capture.durability): `memory`, `process` (survives
-    // kill -9) or `power` (survives power loss; waits for the shared fdatasync). The bytes are copied before it
-    // returns. When the outbox is full or the log cannot be written, the letter goes where options.outbox.when_full and
-    // the fallback send it, and the id is returned all the same. Never throws; no lock, no allocation and no system
-    // call up to `process` while the ring is mapped and has room. Where it is not mapped, `process` waits for a write
-    // to the log, and once in a segment for a sync.
+    // Returns once the letter has reached `durability` (null: options.capture.durability): `memory`, `process` (it
+    // survives kill -9) or `power` (survives power loss; waits for the shared fdatasync). The bytes are copied before
+    // it returns. When the outbox is full or the log cannot be written, the letter goes where options.outbox.when_full
+    // and the fallback send it, and the id is returned all the same. Never throws; no lock, no allocation and no
+    // system call up to `process` while the ring is mapped and has room. Where it is not mapped, `process` waits for a
+    // write to the log, and once in a segment for a sync.
     //
     // Errors:
     //   invalid_argument  no stream, an id, stream or failure type over its limit, or the letter over letter.bytes_max
