@@ -89,7 +89,7 @@ public:
     void interrupt();
     // Commits when enough is uncommitted, or when `idle`.
     void commit_if_due(bool idle);
-    // Commits marks and cursors, too, so that the index witnesses all that the log holds. At a clean close.
+    // Commits marks and cursors, too, so that the index witnesses all that the log holds.
     void commit_to_the_end();
     // Ends claims of owners that are gone, and leases that ran out.
     void sweep_leases(bool at_open);

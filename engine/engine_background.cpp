@@ -53,6 +53,7 @@ void Engine::apply_loop() {
         applier_->wait(applier_->is_settled() ? kApplierPause : kCommitAfterIdle);
         if (!applier_->has_waiting()) applier_->commit_if_due(true);
     }
+    applier_->commit_to_the_end();  // a transaction of LMDB is ended by the thread that began it
 }
 
 void Engine::housekeeping_loop() {
