@@ -20,7 +20,7 @@ struct EncodedSizes {
 
 // What capture decides before it encodes: everything that the caller may leave empty. No allocation: views and values.
 struct Filled {
-    Filled() noexcept {}  // not defaulted: it would zero the room of the id first
+    Filled() noexcept : id() {}  // not defaulted: it would zero the room of the id first
     LetterId id;
     std::string_view domain;        // the stream, or "other"
     std::string_view failure_type;  // "unknown" when empty

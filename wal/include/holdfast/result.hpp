@@ -75,7 +75,8 @@ private:
 template <>
 class [[nodiscard]] Result<void> {
 public:
-    Result() noexcept {}  // not defaulted: `return {}` would then zero all the room that an error takes
+    // Not defaulted: `return {}` would then zero all the room that an error takes.
+    Result() noexcept : error_(std::nullopt) {}
     Result(Error error) : error_(std::move(error)) {}
 
     bool has_value() const noexcept { return !error_.has_value(); }
