@@ -87,8 +87,8 @@ std::string format_time(Time time) {
                                static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()));
     std::string out(buffer.data(), static_cast<std::size_t>(length));
     length = std::snprintf(buffer.data(), buffer.size(), ".%09lld", static_cast<long long>(ns));
-    const int digits = ns % 1'000'000 == 0 ? 3 : ns % 1'000 == 0 ? 6 : 9;
-    out.append(buffer.data(), static_cast<std::size_t>(1 + digits));
+    const std::size_t digits = ns % 1'000'000 == 0 ? 3 : ns % 1'000 == 0 ? 6 : 9;
+    out.append(buffer.data(), 1 + digits);
     return out + "Z";
 }
 
